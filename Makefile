@@ -1,0 +1,47 @@
+# Two commands are all a newcomer needs: `make demo` and `make test`. Needs python3 >= 3.11, pip, git and make.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+
+# uv from the PATH, or our own copy in .tools (works where the system Python refuses `pip install`, PEP 668).
+UV := $(or $(shell command -v uv 2>/dev/null),.tools/bin/uv)
+export UV_SYSTEM_CERTS ?= true
+export PYTHONPATH :=
+RUN := .venv/bin/
+STAMP := .venv/.installed
+
+.PHONY: help install format check test bench demo clean
+
+help: ## this list
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+.tools/bin/uv:
+	python3 -m pip install --quiet --disable-pip-version-check --target .tools uv
+
+$(STAMP): pyproject.toml uv.lock $(filter .tools/bin/uv,$(UV))
+	$(UV) sync --locked --all-extras
+	@touch $@
+
+install: $(STAMP) ## everything into .venv
+
+format: $(STAMP) ## rewrite the sources in the house format
+	$(RUN)ruff format .
+	$(RUN)ruff check --fix-only --quiet .
+
+check: $(STAMP) ## lint, types, import contracts, layout
+	$(RUN)ruff check .
+	$(RUN)ruff format --check .
+	$(RUN)mypy
+	$(RUN)lint-imports
+	$(RUN)python -m pytest -q tests/layout
+
+test: $(STAMP) ## the whole suite, on a real Kafka broker and a real ClickHouse server
+	$(RUN)python -m pytest
+
+bench: $(STAMP) ## ratios against a reference measured in the same run
+	$(RUN)python -m benchmarks
+
+demo: $(STAMP) ## start everything, run a scripted agent, show what landed
+	$(RUN)tachograph demo $(ARGS)
+
+clean: ## remove what the commands above made
+	rm -rf .venv .tools .tachograph dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

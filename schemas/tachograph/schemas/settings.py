@@ -1,0 +1,203 @@
+"""Every setting of every component, in one frozen tree.
+
+Read once, at the edge, by :func:`load_settings`. Later sources win: defaults, ``<home>/stack.env`` (written by
+``tachograph up``), then the environment (``TACHOGRAPH_KAFKA__BOOTSTRAP_SERVERS`` sets ``kafka.bootstrap_servers``).
+Secrets are ``SecretStr``: they never appear in a repr, a log or ``tachograph config show``.
+"""
+
+import os
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from tachograph.schemas.errors import ConfigError
+
+ENV_PREFIX = "TACHOGRAPH_"
+STACK_ENV_FILE = "stack.env"
+
+Port = Annotated[int, Field(ge=0, le=65535)]
+
+
+class _Section(BaseModel):
+    model_config = ConfigDict(frozen=True, extra="forbid", use_attribute_docstrings=True)
+
+
+class KafkaSettings(_Section):
+    """How every client of ours reaches the broker. The one place where client security will be set."""
+
+    bootstrap_servers: str = "127.0.0.1:9092"
+    """Comma-separated ``host:port`` list."""
+
+    request_timeout_ms: int = 10_000
+    """How long a metadata or admin request may take before the broker counts as unreachable."""
+
+    partitions: Annotated[int, Field(ge=1, le=1024)] = 4
+    """Partitions of every topic. All topics have the same count, because input partition p is written to
+    partition p of every output. Fixed once topics exist: changing it would send a run's records elsewhere."""
+
+    replication_factor: Annotated[int, Field(ge=1, le=9)] = 1
+    """Replicas of every topic. 3 on a cluster."""
+
+    def client(self, **extra: str | float | bool) -> dict[str, str | float | bool]:
+        """Settings for librdkafka shared by every client, with ``extra`` on top."""
+        return {"bootstrap.servers": self.bootstrap_servers, **extra}
+
+
+class ClickHouseSettings(_Section):
+    """How sinks, migrations and readers reach ClickHouse. One account per role."""
+
+    host: str = "127.0.0.1"
+    """Host of the HTTP interface."""
+
+    http_port: Port = 8123
+    """Port of the HTTP interface."""
+
+    database: str = "tachograph"
+    """Database that holds every table of ours."""
+
+    connect_timeout_s: float = 5.0
+    """Seconds to wait for a connection before ClickHouse counts as unreachable."""
+
+    sink_user: str = "tachograph_sink"
+    """May INSERT and nothing else."""
+
+    sink_password: SecretStr = SecretStr("")
+    """Password of ``sink_user``."""
+
+    console_user: str = "tachograph_console"
+    """May SELECT and nothing else."""
+
+    console_password: SecretStr = SecretStr("")
+    """Password of ``console_user``."""
+
+    migrate_user: str = "tachograph_migrate"
+    """May create and alter our tables."""
+
+    migrate_password: SecretStr = SecretStr("")
+    """Password of ``migrate_user``."""
+
+
+class SchemaRegistrySettings(_Section):
+    """Optional Confluent schema registry. Without it, schemas travel in the package."""
+
+    url: str | None = None
+    """Address of the registry; ``mock://name`` is an in-process one for tests. Unset: single-object encoding."""
+
+
+class WorkerSettings(_Section):
+    """The Faust worker."""
+
+    app_id: str = "tachograph-worker"
+    """Consumer group and prefix of the state's changelog topic. Change it and the worker starts from nothing."""
+
+    instance_id: str = ""
+    """Static group membership: a worker that restarts under the same id gets its partitions back at once instead of
+    after ``session_timeout_s``. Empty: dynamic membership."""
+
+    batch_size: Annotated[int, Field(ge=1, le=100_000)] = 2000
+    """Most records handled between two flushes."""
+
+    batch_within_s: Annotated[float, Field(gt=0, le=60)] = 0.1
+    """Longest wait for a batch to fill, in seconds. A lower bound on latency at low traffic."""
+
+    session_timeout_s: Annotated[float, Field(ge=1)] = 10.0
+    """Silence after which the broker gives a worker's partitions to another."""
+
+    delivery_timeout_s: Annotated[float, Field(ge=1)] = 60.0
+    """How long an output may stay unacknowledged before the worker stops without acknowledging its input."""
+
+
+class DeadLetterSettings(_Section):
+    """When bad input stops being an accident and becomes an outage."""
+
+    max_ratio: Annotated[float, Field(gt=0, le=1)] = 0.5
+    """Share of dead letters among the last ``ratio_window`` records past which the worker stops."""
+
+    ratio_window: Annotated[int, Field(ge=10)] = 1000
+    """Records over which the ratio is taken. Not judged before that many were seen."""
+
+    max_consecutive: Annotated[int, Field(ge=1)] = 500
+    """Dead letters in a row on one partition past which the worker stops."""
+
+
+class SinkSettings(_Section):
+    """The ClickHouse sink."""
+
+    group_id: str = "tachograph-sink"
+    """Consumer group. The plan of an unfinished insert lives in its offset metadata."""
+
+    instance_id: str = ""
+    """Static group membership, as for the worker."""
+
+    batch_rows: Annotated[int, Field(ge=1, le=500_000)] = 20_000
+    """Most rows in one insert. One insert must stay one ClickHouse block, so that it lands whole or not at all."""
+
+    batch_bytes: Annotated[int, Field(ge=1024)] = 32 * 1024 * 1024
+    """Most bytes in one insert."""
+
+    batch_within_s: Annotated[float, Field(gt=0, le=60)] = 0.5
+    """Longest time a row waits for its batch to fill, in seconds."""
+
+    session_timeout_s: Annotated[float, Field(ge=1)] = 10.0
+    """Silence after which the broker gives a sink's partitions to another."""
+
+
+class LocalSettings(_Section):
+    """The servers that ``tachograph up`` starts on this machine. A port of 0 means any free one."""
+
+    kafka_port: Port = 0
+    """Broker port."""
+
+    controller_port: Port = 0
+    """Port of the KRaft controller."""
+
+    clickhouse_http_port: Port = 0
+    """HTTP port."""
+
+    clickhouse_tcp_port: Port = 0
+    """Native protocol port."""
+
+
+class Settings(BaseSettings):
+    """All settings. Frozen: what a process started with is what it runs with."""
+
+    model_config = SettingsConfigDict(
+        frozen=True,
+        extra="ignore",  # the environment may hold settings of a newer version
+        env_prefix=ENV_PREFIX,
+        env_nested_delimiter="__",
+        use_attribute_docstrings=True,
+    )
+
+    home: Path = Path(".tachograph")
+    """State folder of the local stack: data, logs, generated passwords."""
+
+    tenant_id: str = "default"
+    """Tenant that records belong to when a producer names none."""
+
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    """Least severe level that is logged."""
+
+    kafka: KafkaSettings = KafkaSettings()
+    clickhouse: ClickHouseSettings = ClickHouseSettings()
+    schema_registry: SchemaRegistrySettings = SchemaRegistrySettings()
+    worker: WorkerSettings = WorkerSettings()
+    dlq: DeadLetterSettings = DeadLetterSettings()
+    sink: SinkSettings = SinkSettings()
+    local: LocalSettings = LocalSettings()
+
+
+def load_settings(home: Path | None = None, **overrides: Any) -> Settings:
+    """Settings of this process. ``home`` wins over ``TACHOGRAPH_HOME``; ``overrides`` win over everything."""
+    folder = home if home is not None else Path(os.environ.get(f"{ENV_PREFIX}HOME", ".tachograph"))
+    try:
+        return Settings(_env_file=folder / STACK_ENV_FILE, home=folder, **overrides)
+    except ValidationError as error:
+        problems = "; ".join(f"{_env_name(item['loc'])}: {item['msg']}" for item in error.errors(include_input=False))
+        raise ConfigError(f"settings are not usable: {problems}") from None
+
+
+def _env_name(location: tuple[int | str, ...]) -> str:
+    return ENV_PREFIX + "__".join(str(part) for part in location).upper()
