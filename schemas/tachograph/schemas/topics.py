@@ -109,7 +109,7 @@ RECORDS: Final = Topic(
     retention_ms=FOREVER,
     writer="sealer",
     reader="ClickHouse sink, auditors",
-    schemas=("DecisionRecord",),
+    schemas=("rows.decision_records",),
     table="decision_records",
 )
 
@@ -120,7 +120,7 @@ CHECKPOINTS: Final = Topic(
     retention_ms=FOREVER,
     writer="sealer",
     reader="ClickHouse sink, auditors",
-    schemas=("Checkpoint",),
+    schemas=("rows.checkpoints",),
     table="checkpoints",
 )
 
@@ -168,7 +168,7 @@ VIOLATIONS: Final = tuple(
         retention_ms=30 * _DAY_MS,
         writer="worker",
         reader="alerting consumers, ClickHouse sink",
-        schemas=("Violation",),
+        schemas=("rows.violations",),
         table="violations",
     )
     for kind in ViolationKind

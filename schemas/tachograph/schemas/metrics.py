@@ -1,0 +1,67 @@
+"""Names of every Prometheus metric, what it counts and its labels. Labels never carry content."""
+
+from enum import StrEnum
+from typing import Final, NamedTuple
+
+
+class MetricKind(StrEnum):
+    """How a metric moves."""
+
+    COUNTER = "counter"
+    GAUGE = "gauge"
+    HISTOGRAM = "histogram"
+
+
+class Metric(NamedTuple):
+    """One metric."""
+
+    name: str
+    kind: MetricKind
+    help: str
+    labels: tuple[str, ...] = ()
+
+
+WORKER_RECORDS: Final = Metric(
+    "tachograph_worker_records", MetricKind.COUNTER, "Records read from the events topic.", ("type",)
+)
+WORKER_OUTPUTS: Final = Metric(
+    "tachograph_worker_outputs", MetricKind.COUNTER, "Messages written to output topics.", ("topic",)
+)
+WORKER_REPEATS: Final = Metric(
+    "tachograph_worker_repeats", MetricKind.COUNTER, "Records skipped because the state already held them."
+)
+WORKER_DEAD_LETTERS: Final = Metric(
+    "tachograph_worker_dead_letters", MetricKind.COUNTER, "Messages sent to the dead-letter topic.", ("error",)
+)
+WORKER_BATCH_SECONDS: Final = Metric(
+    "tachograph_worker_batch_seconds", MetricKind.HISTOGRAM, "Time from a batch's first record to its acknowledgement."
+)
+SINK_ROWS: Final = Metric("tachograph_sink_rows", MetricKind.COUNTER, "Rows landed in ClickHouse.", ("table",))
+SINK_REPEATS: Final = Metric(
+    "tachograph_sink_repeats", MetricKind.COUNTER, "Rows left out because they had landed before.", ("table",)
+)
+SINK_POISON: Final = Metric(
+    "tachograph_sink_poison_rows", MetricKind.COUNTER, "Rows that ClickHouse refused, now dead letters.", ("table",)
+)
+SINK_INSERT_SECONDS: Final = Metric(
+    "tachograph_sink_insert_seconds", MetricKind.HISTOGRAM, "Time of one insert.", ("table",)
+)
+SPOOL_RECORDS: Final = Metric(
+    "tachograph_spool_records", MetricKind.COUNTER, "Records by what became of them.", ("state",)
+)
+SPOOL_BYTES: Final = Metric("tachograph_spool_bytes", MetricKind.GAUGE, "Bytes waiting in the spool.")
+
+METRICS: Final = (
+    WORKER_RECORDS,
+    WORKER_OUTPUTS,
+    WORKER_REPEATS,
+    WORKER_DEAD_LETTERS,
+    WORKER_BATCH_SECONDS,
+    SINK_ROWS,
+    SINK_REPEATS,
+    SINK_POISON,
+    SINK_INSERT_SECONDS,
+    SPOOL_RECORDS,
+    SPOOL_BYTES,
+)
+"""Every metric there is."""

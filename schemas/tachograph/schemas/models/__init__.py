@@ -1,0 +1,32 @@
+from tachograph.schemas.models.base import ArtifactPointer, Frozen, Record
+from tachograph.schemas.models.decision_event import DecisionEvent, PromptBundle
+from tachograph.schemas.models.derived import Checkpoint, DeadLetter, Snapshot, Violation
+from tachograph.schemas.models.manifest import ContextManifest
+from tachograph.schemas.models.observations import AgentDecision, AgentQualitySignal
+from tachograph.schemas.models.record import DecisionRecord, RecordProposal
+from tachograph.schemas.models.run import AgentFailure, EventsDropped, RunEnded, RunStarted, StepEnded, StepStarted
+from tachograph.schemas.models.tool_call import ToolCallRecord
+
+__all__ = [
+    "AgentDecision",
+    "AgentFailure",
+    "AgentQualitySignal",
+    "ArtifactPointer",
+    "Checkpoint",
+    "ContextManifest",
+    "DeadLetter",
+    "DecisionEvent",
+    "DecisionRecord",
+    "EventsDropped",
+    "Frozen",
+    "PromptBundle",
+    "Record",
+    "RecordProposal",
+    "RunEnded",
+    "RunStarted",
+    "Snapshot",
+    "StepEnded",
+    "StepStarted",
+    "ToolCallRecord",
+    "Violation",
+]

@@ -1,0 +1,18 @@
+"""Tables of what the pipeline found wrong."""
+
+from typing import Final
+
+from tachograph.schemas.models.derived import DeadLetter, Violation
+from tachograph.schemas.tables.kinds import Table, columns_of
+
+VIOLATIONS: Final = Table(
+    "violations",
+    "Broken promises of every kind.",
+    columns_of(Violation, words=frozenset({"tenant_id", "agent_id", "code", "verdict", "action"})),
+)
+
+DEAD_LETTERS: Final = Table(
+    "dead_letters",
+    "Messages that could not be processed. Their bytes stay in the dead-letter topic.",
+    columns_of(DeadLetter, words=frozenset({"tenant_id", "source_topic", "stage", "component", "error_type"})),
+)
