@@ -4,6 +4,7 @@
 ::
 
     StackError                 the stack cannot do what was asked; the sentence says what to do next
+    ├── BrokerUnreachable      Kafka does not answer: is it running, is the address right?
     ├── AlreadyRunning         another supervisor owns this state folder: stop it, or use another folder
     ├── DiskFull               too little free space to start safely: make room, or move the folder
     ├── DownloadFailed         Kafka's jars could not be fetched whole: check the network, run it again
@@ -13,6 +14,7 @@
     ├── StartTimeout           a server did not answer in time: read its log
     ├── StateDamaged           a file of the state folder cannot be read: the sentence names it
     ├── StopTimeout            processes outlived the request to stop: the sentence names them
+    ├── TopicConflict          a topic exists with another partition count: a person must decide
     └── WrongVersion           data written by another version: nothing was touched
 
 None of them is worth an automatic retry: each needs a person, or a changed setting.
@@ -21,8 +23,10 @@ No message holds a password; logs are named by path and never quoted, because th
 
 from pathlib import Path
 
+from tachograph.schemas.errors import TachographError
 
-class StackError(Exception):
+
+class StackError(TachographError):
     """The local stack cannot do what was asked. The message is a sentence for the person at the terminal."""
 
 
@@ -92,3 +96,24 @@ class StopTimeout(StackError):
 
 class WrongVersion(StackError):
     """A data folder was written by another version. It was left as it is."""
+
+
+class BrokerUnreachable(StackError):
+    """Kafka did not answer, or refused."""
+
+    def __init__(self, servers: str, reason: str = "no answer") -> None:
+        super().__init__(
+            f"Kafka at {servers} cannot be used ({reason}). Start the local stack with `tachograph up`, "
+            "or set TACHOGRAPH_KAFKA__BOOTSTRAP_SERVERS."
+        )
+
+
+class TopicConflict(StackError):
+    """A topic has another partition count than the settings say. Changing it would send runs elsewhere."""
+
+    def __init__(self, found: dict[str, int], wanted: int) -> None:
+        names = ", ".join(f"{name} ({count})" for name, count in sorted(found.items()))
+        super().__init__(
+            f"topics exist with another partition count than {wanted}: {names}. Nothing was changed. "
+            "Set TACHOGRAPH_KAFKA__PARTITIONS to the count they have, or delete the topics with their data."
+        )

@@ -1,0 +1,77 @@
+"""The command line: one file per group of commands, one place where errors become sentences and exit codes.
+
+Exit codes: 0 done, 1 the thing asked for failed, 2 the call or the settings are wrong, 130 interrupted.
+"""
+
+import logging
+import os
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from tachograph.console.cli import configuration, demonstration, pipeline, reading, stack
+from tachograph.console.cli.output import ERR
+from tachograph.schemas.errors import ConfigError, TachographError
+from tachograph.schemas.settings import ENV_PREFIX
+
+EXIT_FAILED = 1
+EXIT_USAGE = 2
+EXIT_INTERRUPTED = 130
+
+app = typer.Typer(
+    name="tachograph",
+    help=(
+        "The tamper-evident recorder for autonomous agents.\n\n"
+        "The things people do first:\n\n"
+        "* `tachograph demo`: start everything, run a scripted agent, see what landed\n\n"
+        "* `tachograph up`: start Kafka, ClickHouse, worker and sink on this machine\n\n"
+        "* `tachograph status`: what runs, where, and where its log is\n\n"
+        "* `tachograph runs`: the latest runs of your agents\n\n"
+        "* `tachograph query 'SELECT ...'`: ask ClickHouse anything, read-only"
+    ),
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+stack.register(app)
+pipeline.register(app)
+reading.register(app)
+configuration.register(app)
+demonstration.register(app)
+
+
+@app.callback()
+def common(
+    home: Annotated[
+        Path | None, typer.Option("--home", help="State folder of the local stack. [default: .tachograph]")
+    ] = None,
+) -> None:
+    """Options of every command."""
+    if home is not None:
+        # Children of this process must find the same folder.
+        os.environ[f"{ENV_PREFIX}HOME"] = str(home)
+
+
+def run() -> None:
+    """Run a command. Errors we know are sentences; anything else is a bug and keeps its traceback."""
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    try:
+        app()
+    except ConfigError as error:
+        _fail(error, EXIT_USAGE)
+    except TachographError as error:
+        _fail(error, EXIT_FAILED)
+    except KeyboardInterrupt:
+        sys.exit(EXIT_INTERRUPTED)
+    except BrokenPipeError:
+        # The reader of our output has seen enough.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(EXIT_FAILED)
+
+
+def _fail(error: Exception, code: int) -> None:
+    ERR.print(f"[bold red]error:[/] {error}", markup=True, highlight=False)
+    sys.exit(code)

@@ -1,0 +1,129 @@
+"""``tachograph demo``: the whole thread, from an agent's record to an answer in ClickHouse."""
+
+import sys
+import time
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from typing import Annotated
+
+import typer
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+from tachograph.console.cli.output import ERR, OUT, note, print_table
+from tachograph.console.cli.reading import row_counts
+from tachograph.console.cli.stack import Download, prepare, report
+from tachograph.console.database import Reader, reader
+from tachograph.schemas.errors import TachographError
+from tachograph.schemas.models import Record
+from tachograph.schemas.settings import Settings, load_settings
+
+LAND_TIMEOUT_S = 120.0
+"""Worker and sink start within seconds; a busy laptop may take a minute."""
+
+EVENT_IDS_SQL = """
+SELECT uniqExact(event_id) FROM (
+    SELECT event_id FROM agent_runs WHERE run_id IN {runs:Array(String)}
+    UNION ALL SELECT event_id FROM agent_steps WHERE run_id IN {runs:Array(String)}
+    UNION ALL SELECT event_id FROM agent_failures WHERE run_id IN {runs:Array(String)}
+    UNION ALL SELECT event_id FROM agent_decisions WHERE run_id IN {runs:Array(String)}
+    UNION ALL SELECT event_id FROM agent_quality_signals WHERE run_id IN {runs:Array(String)}
+    UNION ALL SELECT event_id FROM decision_events WHERE run_id IN {runs:Array(String)}
+    UNION ALL SELECT event_id FROM tool_calls WHERE run_id IN {runs:Array(String)}
+    UNION ALL SELECT event_id FROM context_manifests WHERE run_id IN {runs:Array(String)}
+    UNION ALL SELECT event_id FROM record_proposals WHERE run_id IN {runs:Array(String)}
+)
+"""
+
+RUNS_SQL = """
+SELECT run_id, status, completeness, duration_ms, received, emitted, arrayStringConcat(missing, '; ') AS missing
+FROM runs WHERE run_id IN {runs:Array(String)} ORDER BY started_at
+"""
+
+ACTIONS_SQL = """
+SELECT run_id, action_type, action_summary, model, input_tokens, output_tokens
+FROM decision_events WHERE run_id IN {runs:Array(String)} ORDER BY occurred_at
+"""
+
+QUERY_TO_TRY = (
+    "SELECT tool_name, count() AS calls, countIf(error_type IS NOT NULL) AS failed, avg(duration_ms) AS ms "
+    "FROM tool_calls WHERE leg = 'post' GROUP BY tool_name ORDER BY calls DESC"
+)
+
+
+class NotLandedError(TachographError):
+    """Records were published and did not become queryable in time."""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the command."""
+    app.command()(demo)
+
+
+def demo(
+    *,
+    keep: Annotated[bool, typer.Option("--keep", help="Leave the stack running afterwards, until Ctrl-C.")] = False,
+) -> None:
+    """Start everything, run a scripted coding agent, and show what landed."""
+    from tachograph.deploy.stack import LocalStack  # noqa: PLC0415 - the servers' packages are an extra
+
+    with Download() as download, LocalStack(load_settings(), on_event=report, progress=download.update) as stack:
+        settings = prepare(stack)
+        play(settings)
+        if keep:
+            note("The stack stays up until Ctrl-C. Try: tachograph runs")
+            stack.run_until_signal()
+        note("stopping ...")
+
+
+def play(settings: Settings) -> None:
+    """Publish the script, wait until every record can be queried, show it."""
+    from tachograph.console.demo.publish import publish  # noqa: PLC0415 - imported where it is used
+    from tachograph.console.demo.script import runs  # noqa: PLC0415
+
+    now = datetime.now(UTC)
+    stories = list(runs(settings, now, now.strftime("%H%M%S")))
+    records = [record for story in stories for record in story]
+    sent = publish(settings, records)
+    note(f"agent: {len(stories)} runs, {sent} records acknowledged by Kafka")
+    with reader(settings) as database:
+        run_ids = [story[0].run_id for story in stories]
+        wait_until_landed(database, run_ids, records)
+        show(database, settings, run_ids)
+
+
+def wait_until_landed(database: Reader, run_ids: Sequence[str], records: Sequence[Record]) -> None:
+    """Poll until every event id can be queried. Raises NotLandedError with what to look at."""
+    expected, deadline = len({record.event_id for record in records}), time.monotonic() + LAND_TIMEOUT_S
+    with Progress(
+        TextColumn("  landing"), BarColumn(), MofNCompleteColumn(), console=ERR, disable=not sys.stderr.isatty()
+    ) as progress:
+        task = progress.add_task("rows", total=expected)
+        landed = 0
+        while landed < expected:
+            landed = database.rows(EVENT_IDS_SQL, {"runs": list(run_ids)})[0][0]
+            progress.update(task, completed=landed)
+            if landed < expected:
+                if time.monotonic() > deadline:
+                    raise NotLandedError(
+                        f"only {landed} of {expected} records became queryable within {LAND_TIMEOUT_S:.0f} s: "
+                        "`tachograph status` names the logs of worker and sink"
+                    )
+                time.sleep(0.1)
+    note(f"ClickHouse: all {expected} records can be queried")
+
+
+def show(database: Reader, settings: Settings, run_ids: Sequence[str]) -> None:
+    """What a person wants to see first."""
+    for title, sql in (("Runs", RUNS_SQL), ("What the agent did", ACTIONS_SQL)):
+        columns, found = database.table(sql, {"runs": list(run_ids)})
+        print_table(columns, found, title=title)
+        OUT.print()
+    counts = row_counts(database)
+    print_table(["table", "rows"], list(counts.items()), title="Rows landed per table")
+    OUT.print()
+    OUT.print(
+        f"Data is in {settings.home}, served by ClickHouse at "
+        f"http://{settings.clickhouse.host}:{settings.clickhouse.http_port} while the stack runs."
+    )
+    OUT.print("Start it again with `tachograph up`, then try:")
+    OUT.print(f'  tachograph query "{QUERY_TO_TRY}"', soft_wrap=True)

@@ -1,0 +1,114 @@
+"""``tachograph worker``, ``sink``, ``topics`` and ``migrate``: the processes of the pipeline and what they stand on."""
+
+import signal
+import threading
+from typing import Annotated
+
+import typer
+
+from tachograph.console.cli.output import JsonFlag, note, print_json, print_table
+from tachograph.schemas.settings import Settings, load_settings
+
+Instance = Annotated[
+    str,
+    typer.Option(
+        "--instance",
+        help="Name of this process within its group. A restart under the same name gets its partitions back at once.",
+    ),
+]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command()(worker)
+    app.command()(sink)
+    app.command()(migrate)
+    topics = typer.Typer(help="Topics of the broker.", no_args_is_help=True)
+    topics.command("apply")(topics_apply)
+    topics.command("list")(topics_list)
+    app.add_typer(topics, name="topics")
+
+
+def worker(instance: Instance = "") -> None:
+    """Run a stream processor: records in, rows and violations out."""
+    from tachograph.processors import run_worker  # noqa: PLC0415 - Faust takes a second to import
+
+    run_worker(_named(load_settings(), "worker", instance))
+
+
+def sink(instance: Instance = "") -> None:
+    """Run a ClickHouse sink: rows in, rows landed exactly once."""
+    from tachograph.sinks.clickhouse import run_sink  # noqa: PLC0415 - imported where it is used
+
+    stop = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda _number, _frame: stop.set())
+    run_sink(_named(load_settings(), "sink", instance), stop=stop)
+
+
+def migrate(
+    *,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be applied and change nothing.")] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Bring the ClickHouse tables up to date."""
+    from tachograph.sinks.clickhouse import migrate_database, plan_migrations  # noqa: PLC0415 - as above
+
+    settings = load_settings()
+    migrations = plan_migrations(settings) if dry_run else migrate_database(settings)
+    rows = [{"version": item.version, "name": item.name, "checksum": item.checksum} for item in migrations]
+    if as_json:
+        print_json({"dry_run": dry_run, "migrations": rows})
+    elif rows:
+        print_table(["version", "name"], [[row["version"], row["name"]] for row in rows])
+    note(f"{len(rows)} migrations {'to apply' if dry_run else 'applied'}")
+
+
+def topics_apply(
+    *,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be done and change nothing.")] = False,
+    as_json: JsonFlag = False,
+) -> None:
+    """Create and configure every topic of the contract."""
+    from tachograph.deploy.topics import apply_topics, plan_topics  # noqa: PLC0415 - as above
+
+    changes = (plan_topics if dry_run else apply_topics)(load_settings().kafka)
+    if as_json:
+        print_json([{"topic": item.topic, "action": item.action, "config": dict(item.config)} for item in changes])
+        return
+    print_table(["topic", "action"], [[item.topic, item.action] for item in changes])
+    changed = sum(item.action != "keep" for item in changes)
+    note(f"{changed} of {len(changes)} topics {'would be' if dry_run else 'were'} created or changed")
+
+
+def topics_list(*, as_json: JsonFlag = False) -> None:
+    """List every topic of the contract: what it carries, how long, and where it lands."""
+    from tachograph.schemas.topics import FOREVER, TOPICS  # noqa: PLC0415 - as above
+
+    rows = [
+        {
+            "topic": topic.name,
+            "key": topic.key,
+            "keeps": "forever" if topic.retention_ms == FOREVER else f"{topic.retention_ms // 3_600_000} h",
+            "table": topic.table,
+            "writer": topic.writer,
+            "reader": topic.reader,
+            "schemas": list(topic.schemas),
+            "description": topic.description,
+        }
+        for topic in TOPICS
+    ]
+    if as_json:
+        print_json(rows)
+    else:
+        print_table(
+            ["topic", "key", "keeps", "table", "description"],
+            [[row["topic"], row["key"], row["keeps"], row["table"], row["description"]] for row in rows],
+        )
+
+
+def _named(settings: Settings, part: str, instance: str) -> Settings:
+    if not instance:
+        return settings
+    section = getattr(settings, part).model_copy(update={"instance_id": instance})
+    return settings.model_copy(update={part: section})

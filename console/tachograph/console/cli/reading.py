@@ -1,0 +1,64 @@
+"""``tachograph runs`` and ``query``: what landed."""
+
+from typing import Annotated, Any
+
+import typer
+
+from tachograph.console.cli.output import JsonFlag, note, print_json, print_table
+from tachograph.console.database import Reader, reader
+from tachograph.schemas import tables
+from tachograph.schemas.settings import load_settings
+
+RUNS_SQL = """
+SELECT run_id, agent_id, environment, status, completeness, started_at, duration_ms, received, emitted
+FROM runs
+WHERE ({agent:String} = '' OR agent_id = {agent:String})
+ORDER BY started_at DESC
+LIMIT {limit:UInt32}
+"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command()(runs)
+    app.command()(query)
+
+
+def runs(
+    *,
+    agent: Annotated[str, typer.Option(help="Only runs of this agent.")] = "",
+    limit: Annotated[int, typer.Option(min=1, max=10_000, help="How many, latest first.")] = 20,
+    as_json: JsonFlag = False,
+) -> None:
+    """List the latest runs."""
+    with reader(load_settings()) as database:
+        columns, found = database.table(RUNS_SQL, {"agent": agent, "limit": limit})
+    if as_json:
+        print_json([dict(zip(columns, row, strict=True)) for row in found])
+    elif found:
+        print_table(columns, found)
+    else:
+        note("no runs yet: `tachograph demo` makes some")
+
+
+def query(
+    sql: Annotated[str, typer.Argument(help="One SELECT in ClickHouse's SQL.")],
+    *,
+    as_json: JsonFlag = False,
+) -> None:
+    """Ask ClickHouse anything. The account behind this may only read."""
+    with reader(load_settings()) as database:
+        columns, found = database.table(sql)
+    if as_json:
+        print_json([dict(zip(columns, row, strict=True)) for row in found])
+    else:
+        print_table(columns, found)
+
+
+def row_counts(database: Reader) -> dict[str, int]:
+    """Rows per table."""
+    union = " UNION ALL ".join(
+        f"SELECT '{table.name}' AS name, count() AS n FROM {table.name}" for table in tables.TABLES
+    )
+    counted: dict[str, Any] = dict(database.rows(union))  # type: ignore[arg-type]  # two columns
+    return {table.name: counted[table.name] for table in tables.TABLES}

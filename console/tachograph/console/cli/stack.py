@@ -1,0 +1,114 @@
+"""``tachograph up``, ``status`` and ``down``: the local stack."""
+
+import sys
+from contextlib import AbstractContextManager
+from types import TracebackType
+from typing import TYPE_CHECKING, Self
+
+import typer
+from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
+
+from tachograph.console.cli.output import ERR, JsonFlag, note, print_json, print_table
+from tachograph.schemas.settings import Settings, load_settings
+
+if TYPE_CHECKING:
+    from tachograph.deploy.stack import LocalStack
+
+CHILDREN = ("worker", "sink")
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.command()(up)
+    app.command()(status)
+    app.command()(down)
+
+
+def up() -> None:
+    """Start Kafka, ClickHouse, worker and sink on this machine, until Ctrl-C."""
+    from tachograph.deploy.stack import LocalStack  # noqa: PLC0415 - the servers' packages are an extra
+
+    with Download() as download, LocalStack(load_settings(), on_event=report, progress=download.update) as stack:
+        settings = prepare(stack)
+        note(
+            f"ready: Kafka at {settings.kafka.bootstrap_servers}, ClickHouse at "
+            f"http://{settings.clickhouse.host}:{settings.clickhouse.http_port}, state in {settings.home}"
+        )
+        note("Ctrl-C stops everything. In another terminal: `tachograph status`, `tachograph runs`.")
+        stack.run_until_signal()
+        note("stopping ...")
+
+
+def prepare(stack: "LocalStack") -> Settings:
+    """Servers, topics, tables, children: the whole stack, ready for records."""
+    from tachograph.deploy.topics import apply_topics  # noqa: PLC0415 - as above
+    from tachograph.sinks.clickhouse import migrate_database  # noqa: PLC0415
+
+    settings = stack.start_servers()
+    created = [change for change in apply_topics(settings.kafka) if change.action != "keep"]
+    note(f"topics: {len(created)} created or changed")
+    applied = migrate_database(settings)
+    note(f"tables: {len(applied)} migrations applied")
+    command = [sys.executable, "-m", "tachograph.console.main"]
+    stack.start_children([(name, [*command, name, "--instance", f"{name}-0"]) for name in CHILDREN])
+    return settings
+
+
+def report(event: object) -> None:
+    """One line per thing that happens to a server or child."""
+    from tachograph.deploy.stack import ServerEvent  # noqa: PLC0415 - as above
+
+    if isinstance(event, ServerEvent):
+        done = f"ready after {event.seconds:.1f} s" if event.what == "ready" else "starting"
+        note(f"{event.name}: {done}")
+    else:
+        note(str(event))
+
+
+def status(*, as_json: JsonFlag = False) -> None:
+    """Show what runs, on which port, and where its log is."""
+    from tachograph.deploy.stack import status as stack_status  # noqa: PLC0415 - as above
+
+    parts = stack_status(load_settings().home)
+    if as_json:
+        print_json(parts)
+    else:
+        print_table(["part", "state", "pid", "address", "log"], parts)
+
+
+def down() -> None:
+    """Stop the local stack of this folder."""
+    from tachograph.deploy.stack import down as stack_down  # noqa: PLC0415 - as above
+
+    stopped = stack_down(load_settings().home)
+    note("stopped" if stopped else "nothing was running")
+
+
+class Download(AbstractContextManager["Download"]):
+    """A bar for the one-time download, shown only while there is one and only on a terminal."""
+
+    def __init__(self) -> None:
+        self._progress: Progress | None = None
+        self._task = None
+
+    def __enter__(self) -> Self:
+        return self
+
+    def update(self, done: int, total: int) -> None:
+        """Called by the download with bytes so far and in all."""
+        if self._progress is None:
+            note("fetching Kafka, once")
+            self._progress = Progress(
+                TextColumn("  {task.description}"), BarColumn(), DownloadColumn(), console=ERR, transient=True
+            )
+            self._progress.start()
+            self._task = self._progress.add_task("jars", total=total)
+        self._progress.update(self._task, completed=done)
+        if done >= total:
+            self._progress.stop()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._progress is not None:
+            self._progress.stop()

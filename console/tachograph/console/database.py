@@ -1,0 +1,82 @@
+"""Reading from ClickHouse as the console: an account that may only SELECT."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any, Final
+
+import clickhouse_connect
+from clickhouse_connect.driver.exceptions import ClickHouseError
+
+from tachograph.schemas.errors import TachographError
+from tachograph.schemas.settings import Settings
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from clickhouse_connect.driver.client import Client
+
+_AUTHENTICATION_FAILED: Final = "516"
+
+
+class DatabaseUnreachableError(TachographError):
+    """ClickHouse did not answer or did not let us in."""
+
+
+class QueryRefusedError(TachographError):
+    """ClickHouse answered, and said no."""
+
+
+class Reader:
+    """Questions to ClickHouse. Answers are rows as tuples."""
+
+    def __init__(self, client: "Client") -> None:
+        self._client = client
+
+    def rows(self, sql: str, parameters: Mapping[str, Any] | None = None) -> Sequence[Sequence[Any]]:
+        """Rows of a query."""
+        return self.table(sql, parameters)[1]
+
+    def table(
+        self, sql: str, parameters: Mapping[str, Any] | None = None
+    ) -> tuple[Sequence[str], Sequence[Sequence[Any]]]:
+        """Column names and rows of a query."""
+        try:
+            result = self._client.query(sql, parameters=dict(parameters or {}), tz_mode="aware")
+        except ClickHouseError as error:
+            raise QueryRefusedError(f"ClickHouse refused the query: {_first_line(error)}") from None
+        return result.column_names, result.result_rows
+
+
+@contextmanager
+def reader(settings: Settings) -> "Iterator[Reader]":
+    """A connection as the console's account."""
+    clickhouse = settings.clickhouse
+    address = f"http://{clickhouse.host}:{clickhouse.http_port}"
+    try:
+        client = clickhouse_connect.get_client(
+            host=clickhouse.host,
+            port=clickhouse.http_port,
+            username=clickhouse.console_user,
+            password=clickhouse.console_password.get_secret_value(),
+            database=clickhouse.database,
+            connect_timeout=clickhouse.connect_timeout_s,
+            autogenerate_session_id=False,
+        )
+    except Exception as error:  # noqa: BLE001 - the driver lets urllib3's errors through as they are
+        if _AUTHENTICATION_FAILED in str(error):
+            raise DatabaseUnreachableError(
+                f"ClickHouse at {address} does not accept {clickhouse.console_user}: "
+                "check TACHOGRAPH_CLICKHOUSE__CONSOLE_PASSWORD"
+            ) from None
+        raise DatabaseUnreachableError(
+            f"ClickHouse at {address} does not answer: start the local stack with `tachograph up`, "
+            "or set TACHOGRAPH_CLICKHOUSE__HOST and __HTTP_PORT"
+        ) from None
+    try:
+        yield Reader(client)
+    finally:
+        client.close()
+
+
+def _first_line(error: Exception) -> str:
+    return str(error).strip().splitlines()[0][:300] if str(error).strip() else type(error).__name__
