@@ -41,8 +41,9 @@ def up() -> None:
 
 def prepare(stack: "LocalStack") -> Settings:
     """Servers, topics, tables, children: the whole stack, ready for records."""
-    from tachograph.deploy.topics import apply_topics  # noqa: PLC0415 - as above
     from tachograph.sinks.clickhouse import migrate_database  # noqa: PLC0415
+
+    from tachograph.deploy.topics import apply_topics  # noqa: PLC0415 - as above
 
     settings = stack.start_servers()
     created = [change for change in apply_topics(settings.kafka) if change.action != "keep"]

@@ -181,7 +181,7 @@ def _output(
     }
 
 
-def _artifact(  # noqa: PLR0913 - the fields of the record
+def _artifact(
     kind: str,
     summary: str,
     content: str,
