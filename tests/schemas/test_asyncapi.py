@@ -24,6 +24,9 @@ def test_every_reference_resolves() -> None:
     """No dangling $ref."""
     whole = document()
     for reference in _references(whole):
+        if reference.endswith(".avsc"):
+            assert (FILE.parent / reference).exists()
+            continue
         target: Any = whole
         for part in reference.removeprefix("#/").split("/"):
             target = target[part]

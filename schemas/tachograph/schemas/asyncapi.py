@@ -8,6 +8,8 @@ from tachograph.schemas.topics import FOREVER, TOPICS, Topic
 from tachograph.schemas.wire.catalogue import load_catalogue
 
 AVRO_FORMAT = "application/vnd.apache.avro;version=1.9.0"
+AVSC_FOLDER_URL = "../schemas/tachograph/schemas/avsc"
+"""Where the schemas are, seen from ``docs/``."""
 
 
 def document() -> dict[str, Any]:
@@ -60,7 +62,7 @@ def _message(name: str) -> dict[str, Any]:
     return {
         "name": name,
         "summary": latest.schema["doc"],
-        "payload": {"schemaFormat": AVRO_FORMAT, "schema": latest.schema},
+        "payload": {"schemaFormat": AVRO_FORMAT, "schema": {"$ref": f"{AVSC_FOLDER_URL}/{latest.file_name}"}},
         "x-fingerprint": latest.fingerprint,
     }
 
