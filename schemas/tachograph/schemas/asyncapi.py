@@ -20,7 +20,7 @@ def document() -> dict[str, Any]:
         "info": {
             "title": "Tachograph",
             "version": "1",
-            "description": "What agents publish, what the worker makes of it, and what alerting consumers subscribe to.",
+            "description": "What agents publish, what the worker makes of it, and what alerts subscribe to.",
         },
         "defaultContentType": "application/avro",
         "channels": {topic.name: _channel(topic) for topic in TOPICS},
