@@ -79,7 +79,7 @@ def test_status_of_nothing(tmp_path: Path) -> None:
     """A folder without a stack is not an error."""
     answer = tachograph("status", "--json", home=tmp_path)
     assert answer.returncode == 0
-    assert json.loads(answer.stdout) == []
+    assert json.loads(answer.stdout)["running"] is False
 
 
 def test_down_of_nothing(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Self
 
 import typer
-from rich.progress import BarColumn, DownloadColumn, Progress, TextColumn
+from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn
 
 from tachograph.console.cli.output import ERR, JsonFlag, note, print_json, print_table
 from tachograph.schemas.settings import Settings, load_settings
@@ -58,31 +58,52 @@ def prepare(stack: "LocalStack") -> Settings:
 def report(event: object) -> None:
     """One line per thing that happens to a server or child."""
     from tachograph.deploy.stack import ServerEvent  # noqa: PLC0415 - as above
+    from tachograph.deploy.supervisor import ChildEvent  # noqa: PLC0415
 
     if isinstance(event, ServerEvent):
         done = f"ready after {event.seconds:.1f} s" if event.what == "ready" else "starting"
         note(f"{event.name}: {done}")
-    else:
-        note(str(event))
+    elif isinstance(event, ChildEvent):
+        died = f"died with {event.returncode}"
+        if event.restart_in_s is not None:
+            died += f", starting again in {event.restart_in_s:.1f} s"
+        note(f"{event.name}: {died if event.what == 'died' else event.what} (process {event.pid})")
 
 
 def status(*, as_json: JsonFlag = False) -> None:
-    """Show what runs, on which port, and where its log is."""
-    from tachograph.deploy.stack import status as stack_status  # noqa: PLC0415 - as above
+    """Show what runs, on which port, and where its log is. Exit code 0 whether or not anything does."""
+    from tachograph.deploy.status import status as stack_status  # noqa: PLC0415 - as above
 
-    parts = stack_status(load_settings().home)
+    found = stack_status(load_settings().home)
+    rows = [
+        {
+            "part": part.name,
+            "state": "running" if part.running else "stopped",
+            "pid": part.pid,
+            "ports": list(part.ports),
+            "log": str(part.log),
+        }
+        for part in (found.supervisor, *found.parts)
+    ]
     if as_json:
-        print_json(parts)
+        print_json({"home": str(found.home), "running": found.running, "started_at": found.started_at, "parts": rows})
+    elif found.started_at is None:
+        note(f"no stack was ever started in {found.home}: `tachograph up` starts one")
     else:
-        print_table(["part", "state", "pid", "address", "log"], parts)
+        print_table(
+            ["part", "state", "pid", "ports", "log"],
+            [
+                [row["part"], row["state"], str(row["pid"] or "-"), " ".join(map(str, part.ports)) or "-", row["log"]]
+                for row, part in zip(rows, (found.supervisor, *found.parts), strict=True)
+            ],
+        )
 
 
 def down() -> None:
     """Stop the local stack of this folder."""
-    from tachograph.deploy.stack import down as stack_down  # noqa: PLC0415 - as above
+    from tachograph.deploy.status import down as stack_down  # noqa: PLC0415 - as above
 
-    stopped = stack_down(load_settings().home)
-    note("stopped" if stopped else "nothing was running")
+    note("stopped" if stack_down(load_settings().home) else "nothing was running")
 
 
 class Download(AbstractContextManager["Download"]):
@@ -90,7 +111,7 @@ class Download(AbstractContextManager["Download"]):
 
     def __init__(self) -> None:
         self._progress: Progress | None = None
-        self._task = None
+        self._task = TaskID(0)
 
     def __enter__(self) -> Self:
         return self

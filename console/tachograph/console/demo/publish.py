@@ -1,6 +1,7 @@
 """Sends records to the events topic as any producer would: Avro, keyed by trace, acknowledged by the broker."""
 
 from collections.abc import Iterable
+from typing import Final
 
 from confluent_kafka import KafkaError, Message, Producer
 
@@ -13,6 +14,17 @@ from tachograph.schemas.wire import Codec, to_avro
 
 FLUSH_S = 30.0
 
+_CLIENT: Final[dict[str, str | float | bool]] = {
+    "enable.idempotence": True,
+    "acks": "all",
+    "compression.type": "zstd",
+    # What Java and aiokafka use; librdkafka's default would put a run elsewhere.
+    "partitioner": "murmur2_random",
+    "linger.ms": 5,
+    "message.timeout.ms": FLUSH_S * 1000,
+    "log_level": 0,
+}
+
 
 class NotPublishedError(TachographError):
     """The broker did not acknowledge every record."""
@@ -20,20 +32,7 @@ class NotPublishedError(TachographError):
 
 def publish(settings: Settings, records: Iterable[Record], *, topic: str = EVENTS.name) -> int:
     """Publish all, wait for the broker, and return how many there were."""
-    # murmur2 is what Java and aiokafka use; librdkafka's default would put a run elsewhere.
-    producer = Producer(
-        settings.kafka.client(
-            **{
-                "enable.idempotence": True,
-                "acks": "all",
-                "compression.type": "zstd",
-                "partitioner": "murmur2_random",
-                "linger.ms": 5,
-                "message.timeout.ms": int(FLUSH_S * 1000),
-                "log_level": 0,
-            }
-        )
-    )
+    producer = Producer(settings.kafka.client(**_CLIENT))
     codec, failed, sent = Codec(), [], 0
 
     def on_delivery(error: KafkaError | None, _message: Message) -> None:
