@@ -1,0 +1,111 @@
+"""Starts a worker, waits, and stops it."""
+
+import asyncio
+import logging
+import signal
+from collections.abc import Callable
+from typing import Any, Final
+
+from tachograph.processors.app import build_app
+from tachograph.processors.batch import BatchProcessor
+from tachograph.processors.errors import WorkerCrashedError
+from tachograph.processors.limits import DeadLetterLimits
+from tachograph.processors.metrics import WorkerMetrics
+from tachograph.processors.names import TopicNames
+from tachograph.processors.outputs import Outputs
+from tachograph.processors.preflight import prepare
+from tachograph.processors.worker import Worker
+from tachograph.schemas.settings import Settings
+from tachograph.schemas.wire import Codec
+from tachograph.schemas.wire.registry import ConfluentRegistry
+
+_STOP_S: Final = 8.0
+"""Seconds for leaving the group and closing connections once all work is committed."""
+
+_QUIET_LOGGERS: Final = ("faust", "mode", "aiokafka")
+"""Their debug lines print keys and values of messages, so they are never let below WARNING."""
+
+log = logging.getLogger(__name__)
+
+
+def run_worker(settings: Settings, *, names: TopicNames | None = None) -> None:
+    """Run until SIGTERM or SIGINT, then finish the batch in hand, commit and return.
+
+    Raises a WorkerError that says what to do if it cannot start or cannot go on; whatever it had not finished is then
+    unacknowledged. Blocks; call it in a process of its own, from the main thread.
+    """
+    for name in _QUIET_LOGGERS:
+        logging.getLogger(name).setLevel(logging.WARNING)
+    names = names or TopicNames()
+    partitions = prepare(settings, names, f"{settings.worker.app_id}-runs-changelog")
+    with asyncio.Runner(loop_factory=_loop_factory()) as runner:
+        runner.run(_run(settings, names, partitions))
+
+
+def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
+    try:
+        import uvloop  # noqa: PLC0415 - an extra, and not on every platform
+    except ImportError:
+        return None
+    return uvloop.new_event_loop
+
+
+async def _run(settings: Settings, names: TopicNames, partitions: int) -> None:
+    registry = settings.schema_registry.url
+    codec = Codec(registry=None if registry is None else ConfluentRegistry(registry))
+    app = build_app(settings)
+    outputs = Outputs(settings)
+    worker = Worker(
+        app,
+        names,
+        settings.worker,
+        partitions=partitions,
+        processor=BatchProcessor(codec, names, DeadLetterLimits(settings.dlq)),
+        outputs=outputs,
+        metrics=WorkerMetrics(),
+    )
+    stop = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(number, stop.set)
+    try:
+        await _until_stopped(app, worker, stop)
+    finally:
+        try:
+            async with asyncio.timeout(_STOP_S):
+                await app.stop()
+        except TimeoutError:
+            log.warning("connections did not close in time; all work that was finished is committed")
+        outputs.close()
+
+
+async def _until_stopped(app: Any, worker: Worker, stop: asyncio.Event) -> None:
+    starting = asyncio.ensure_future(app.start())
+    stopping = asyncio.ensure_future(stop.wait())
+    crashed = asyncio.ensure_future(_crash_of(app))
+    try:
+        ends: set[asyncio.Future[Any]] = {stopping, worker.failed, crashed}
+        await asyncio.wait({starting, *ends}, return_when=asyncio.FIRST_COMPLETED)
+        if starting.done():
+            starting.result()
+            log.info("worker is ready")
+            await asyncio.wait(ends, return_when=asyncio.FIRST_COMPLETED)
+        if worker.failed.done():
+            worker.failed.result()
+        if crashed.done():
+            crashed.result()
+        if starting.done():
+            await worker.finish()
+    finally:
+        for task in (starting, stopping, crashed):
+            task.cancel()
+
+
+async def _crash_of(app: Any) -> None:
+    """Return never, or raise when Faust itself gives up."""
+    await app.wait_until_stopped()
+    reason = app.crash_reason
+    raise WorkerCrashedError(
+        f"the connection to Kafka ended with a {type(reason).__name__}; nothing unfinished was acknowledged, so "
+        "restart the worker when the broker is well again"
+    ) from reason

@@ -1,0 +1,165 @@
+"""The loop: a batch in, outputs stored, states stored, offsets done. In that order, always.
+
+What a crash between the steps leaves behind:
+
+* outputs stored, states not: the batch is read again, the core makes the same outputs, and the sink drops them because
+  their source coordinates are not above the highest it has landed;
+* states stored, offsets not committed: the records are read again and skipped, because the states hold them.
+
+A worker that lost a partition without knowing it is the first case seen from the other side: its late outputs carry
+coordinates that its successor's already cover, or that its successor will repeat. It saves no state and commits
+nothing for a partition whose runs were replaced meanwhile (:meth:`RunTable.runs`); should one of its state writes be on
+the wire at that moment, recovery prefers the state that applied more (:meth:`Runs.restore`).
+"""
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Iterator
+from time import perf_counter
+from typing import Any, Final
+
+from faust.types import TP
+
+from tachograph.processors.batch import Batch, BatchProcessor
+from tachograph.processors.deadletters import Message, RawRecord
+from tachograph.processors.errors import WorkerCrashedError, WorkerError
+from tachograph.processors.metrics import WorkerMetrics
+from tachograph.processors.names import TopicNames
+from tachograph.processors.outputs import Outputs
+from tachograph.processors.runs import Runs
+from tachograph.processors.table import RunTable
+from tachograph.schemas.settings import WorkerSettings
+
+_MICROS: Final = 1_000_000
+
+log = logging.getLogger(__name__)
+
+
+class Worker:
+    """One Faust agent over the events topic. ``failed`` ends with the error that stopped it."""
+
+    def __init__(
+        self,
+        app: Any,
+        names: TopicNames,
+        settings: WorkerSettings,
+        *,
+        partitions: int,
+        processor: BatchProcessor,
+        outputs: Outputs,
+        metrics: WorkerMetrics,
+    ) -> None:
+        self.failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._app = app
+        self._names = names
+        self._settings = settings
+        self._processor = processor
+        self._outputs = outputs
+        self._metrics = metrics
+        self._stopping = False
+        self._in_batch = asyncio.Lock()
+        self._table: RunTable = app.tables.add(RunTable(app, partitions=partitions, on_error=self._fail))
+        topic = app.topic(
+            names.events,
+            key_type=bytes,
+            value_type=bytes,
+            key_serializer="raw",
+            value_serializer="raw",
+            allow_empty=True,
+        )
+        app.agent(topic, name="events")(self._consume)
+        app.on_partitions_revoked.connect(self._give_up_partitions, weak=False)
+
+    async def finish(self) -> None:
+        """Finish the batch in hand, commit it, and take no other."""
+        self._stopping = True
+        async with self._in_batch:
+            await self._app.consumer.commit()
+
+    async def _consume(self, stream: Any) -> None:
+        batches: AsyncIterator[list[Any]] = stream.noack_take(
+            self._settings.batch_size, within=self._settings.batch_within_s
+        )
+        async for events in batches:
+            async with self._in_batch:
+                if self._stopping or self.failed.done():
+                    return
+                try:
+                    await self._handle(events)
+                except Exception as error:  # noqa: BLE001 - Faust would acknowledge the batch and go on
+                    self._fail(error)
+                    return
+
+    async def _handle(self, events: list[Any]) -> None:
+        started = perf_counter()
+        generation = self._app.consumer_generation_id
+        runs: dict[int, Runs] = {}
+        records = []
+        for event in events:
+            message = event.message
+            # Read under an earlier assignment: it is read again under this one, if it is still ours.
+            if message.generation_id != generation:
+                continue
+            partition = message.partition
+            if partition not in runs:
+                held = self._table.runs(partition)
+                if held is None:
+                    continue
+                runs[partition] = held
+            records.append(_raw(message))
+        if not records:
+            return
+        self._table.in_hand = set(runs)
+        try:
+            batch = self._processor.run(records, runs.__getitem__)
+            await self._outputs.store(batch.messages)
+            await self._outputs.store(self._state_messages(batch, runs))
+            for partition, next_offset in batch.next_offsets.items():
+                if self._table.runs(partition) is runs[partition]:
+                    self._app.consumer.done(TP(self._names.events, partition), next_offset)
+        finally:
+            self._table.in_hand = set()
+        self._metrics.add(batch, perf_counter() - started)
+
+    def _state_messages(self, batch: Batch, runs: dict[int, Runs]) -> Iterator[Message]:
+        changelog = self._table.changelog_topic_name
+        for partition, held in runs.items():
+            if self._table.runs(partition) is not held:
+                continue
+            for key, state in batch.changed.get(partition, {}).items():
+                yield Message(changelog, partition, key, state.to_bytes(), [])
+            for key in batch.forgotten.get(partition, ()):
+                yield Message(changelog, partition, key, None, [])
+
+    async def _give_up_partitions(self, *_args: Any, **_kwargs: Any) -> None:
+        """A rebalance begins: finish the batch in hand while the partitions are still ours, as far as time allows."""
+        try:
+            async with asyncio.timeout(self._settings.session_timeout_s / 2):
+                async with self._in_batch:
+                    await self._app.consumer.commit()
+        except TimeoutError:
+            log.warning("the batch in hand was not finished before its partitions were given up; it will be repeated")
+
+    def _fail(self, error: Exception) -> None:
+        if self.failed.done():
+            return
+        if not isinstance(error, WorkerError):
+            log.error("the worker met an error that no input should cause: %s", type(error).__name__)
+            crashed = WorkerCrashedError(
+                f"the worker stopped on a {type(error).__name__}; nothing of the batch in hand was acknowledged, so "
+                "restart it, and report it if it happens again"
+            )
+            crashed.__cause__ = error
+            error = crashed
+        self.failed.set_exception(error)
+
+
+def _raw(message: Any) -> RawRecord:
+    return RawRecord(
+        message.partition,
+        message.offset,
+        round(message.timestamp * 1000) * 1000,
+        message.key,
+        message.value,
+        message.headers or [],
+    )
