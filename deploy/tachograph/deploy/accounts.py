@@ -1,12 +1,10 @@
 """Who may do what in ClickHouse. The one source of both stacks' ``users.xml``.
 
-The local stack renders it with hashes of generated passwords; for Docker it is rendered with references to the
-environment: ``python -m tachograph.deploy.accounts > deploy/clickhouse/users.xml``.
+The local stack renders it with hashes of generated passwords, ``docker_files.py`` with references to the environment.
 """
 
 import hashlib
 import secrets
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from xml.etree import ElementTree as ET
@@ -53,7 +51,9 @@ class Account:
     @property
     def password_variable(self) -> str:
         """Environment variable that holds the password."""
-        return f"TACHOGRAPH_CLICKHOUSE__{self.role.upper()}_PASSWORD"
+        # With two underscores it would be one of our settings, and the administrator is none of our commands' business.
+        separator = "_" if self.role == "admin" else "__"
+        return f"TACHOGRAPH_CLICKHOUSE{separator}{self.role.upper()}_PASSWORD"
 
 
 ACCOUNTS = (
@@ -73,8 +73,8 @@ ACCOUNTS = (
 # starting the listeners takes, from this machine, a hundred times an hour: the engine needs three.
 _DEFAULT_GRANTS = ("GRANT SYSTEM LISTEN ON *.*", "GRANT SELECT ON system.numbers")
 _ENGINE_QUERIES_PER_HOUR = 100
-_LOOPBACK = ("127.0.0.1", "::1")
-_ANYWHERE = ("::/0",)
+LOOPBACK_ONLY = ("127.0.0.1", "::1")
+ANYWHERE = ("::/0",)
 
 Secret = Callable[[Account], ET.Element]
 """Gives the element of ``users.xml`` by which an account's password is checked."""
@@ -101,7 +101,7 @@ def from_environment(account: Account) -> ET.Element:
     return ET.Element("password", {"from_env": account.password_variable})
 
 
-def users_xml(secret: Secret, networks: Sequence[str] = _LOOPBACK) -> str:
+def users_xml(secret: Secret, networks: Sequence[str] = LOOPBACK_ONLY) -> str:
     """The whole file. Only ``networks`` may log in."""
     root = ET.Element("clickhouse")
     profiles = ET.SubElement(root, "profiles")
@@ -114,7 +114,7 @@ def users_xml(secret: Secret, networks: Sequence[str] = _LOOPBACK) -> str:
     ET.SubElement(interval, "queries").text = str(_ENGINE_QUERIES_PER_HOUR)
     users = ET.SubElement(root, "users")
     engine = Account("engine", _DEFAULT_GRANTS, quota="engine")
-    _add_user(users, "default", engine, ET.Element("password"), _LOOPBACK)
+    _add_user(users, "default", engine, ET.Element("password"), LOOPBACK_ONLY)
     for account in ACCOUNTS:
         _add_user(users, account.user, account, secret(account), networks)
     ET.indent(root)
@@ -144,7 +144,3 @@ def _add_user(users: ET.Element, name: str, account: Account, secret: ET.Element
     granted = ET.SubElement(user, "grants")
     for grant in account.grants:
         ET.SubElement(granted, "query").text = grant
-
-
-if __name__ == "__main__":
-    sys.stdout.write(users_xml(from_environment, _ANYWHERE))

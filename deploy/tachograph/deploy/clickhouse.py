@@ -11,12 +11,10 @@ from pathlib import Path
 from tachograph.deploy.accounts import ACCOUNTS, hashed, new_passwords, users_xml
 from tachograph.deploy.child import Child
 from tachograph.deploy.clickhouse_config import local_config
-from tachograph.deploy.data_version import require_version
 from tachograph.deploy.errors import RuntimeMissing, StateDamaged
 from tachograph.deploy.java import LOCAL_EXTRA
 from tachograph.deploy.ports import LOOPBACK, Ports
 from tachograph.deploy.state import StateFolder, write_private
-from tachograph.deploy.versions import CLICKHOUSE_VERSION
 
 PASSWORDS_FILE = "passwords.json"
 
@@ -35,14 +33,13 @@ class ClickHouseServer:
 
     @property
     def log(self) -> Path:
-        """Where the process writes why it ended; the server's own log is ``clickhouse.log`` beside it."""
-        return self._state.log("clickhouse.out")
+        """Where the server writes what it does."""
+        return self._state.log(self.name)
 
     def prepare(self) -> None:
         """Write the configuration; make passwords the first time."""
         folder = self._state.clickhouse
         _require_chdb()
-        require_version(folder, self.name, CLICKHOUSE_VERSION)
         passwords = folder / PASSWORDS_FILE
         if not passwords.exists():
             write_private(passwords, json.dumps(new_passwords(), indent=2) + "\n")

@@ -1,10 +1,8 @@
 """ClickHouse's ``config.xml``: where it listens and what it keeps about itself.
 
-Both stacks take the second part from here. For Docker, where the image brings the rest:
-``python -m tachograph.deploy.clickhouse_config > deploy/clickhouse/config.xml``.
+Both stacks take the second part from here; in Docker the image brings the first.
 """
 
-import sys
 from xml.etree import ElementTree as ET
 
 from tachograph.deploy.ports import LOOPBACK, Ports
@@ -33,14 +31,8 @@ def local_config(ports: Ports) -> str:
     """Configuration of the local server. Paths are relative to its folder."""
     root = ET.Element("clickhouse")
     logger = ET.SubElement(root, "logger")
-    for name, value in (
-        ("level", "information"),
-        ("log", "../logs/clickhouse.log"),
-        ("errorlog", "../logs/clickhouse.err.log"),
-        ("size", "10M"),
-        ("count", "3"),
-    ):
-        ET.SubElement(logger, name).text = value
+    ET.SubElement(logger, "level").text = "information"
+    ET.SubElement(logger, "console").text = "1"  # which the supervisor writes to the log file
     ET.SubElement(root, "listen_host").text = LOOPBACK
     ET.SubElement(root, "http_port").text = str(ports.clickhouse_http_port)
     ET.SubElement(root, "tcp_port").text = str(ports.clickhouse_tcp_port)
@@ -82,7 +74,3 @@ def _add_common(root: ET.Element) -> None:
 def _text(root: ET.Element) -> str:
     ET.indent(root)
     return ET.tostring(root, encoding="unicode") + "\n"
-
-
-if __name__ == "__main__":
-    sys.stdout.write(docker_config())

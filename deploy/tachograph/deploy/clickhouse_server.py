@@ -71,7 +71,7 @@ def serve(folder: Path) -> int:
         engine.join(_LOOK_AGAIN_S)
     if stop.is_set():
         return 0
-    return _fail(f"the ClickHouse engine ended by itself ({engine.error}). See logs/clickhouse.log.")
+    return _fail(f"the ClickHouse engine ended by itself: {engine.error or 'the lines above say why'}")
 
 
 def main() -> int:

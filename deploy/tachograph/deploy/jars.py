@@ -16,7 +16,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 from urllib.parse import urlsplit
 
 from tachograph.deploy.errors import DiskFull, DownloadFailed, RuntimeMissing
@@ -26,7 +25,7 @@ from tachograph.deploy.versions import KAFKA_VERSION
 Progress = Callable[[int, int], None]
 """Called with bytes fetched so far and bytes in total, from several threads but never at the same time."""
 
-# Fetching is bound by round trips: 46 jars took 8 s by fours, against 18 s one by one; more would be impolite.
+# Fetching is bound by round trips: by fours, all 46 jars took 2 s. More would be impolite to the repository.
 _PARALLEL = 4
 _CHUNK = 1 << 20
 
@@ -92,7 +91,7 @@ def is_whole(path: Path, jar: Jar) -> bool:
 
 
 class _Meter:
-    """Adds up what the threads fetch, in the shape jgo asks for."""
+    """Adds up what the threads fetch."""
 
     def __init__(self, wanted: Sequence[Jar], missing: Sequence[Jar], progress: Progress | None) -> None:
         self._total = sum(jar.size for jar in wanted)
@@ -100,11 +99,8 @@ class _Meter:
         self._progress = progress or (lambda _done, _total: None)
         self._lock = threading.Lock()
 
-    @contextmanager
-    def __call__(self, _filename: str, _size: int) -> Iterator[Callable[[int], None]]:
-        yield self._add
-
-    def _add(self, count: int) -> None:
+    def add(self, count: int) -> None:
+        """So many bytes more are here."""
         with self._lock:
             self._done += count
             self._progress(self._done, self._total)
@@ -120,37 +116,35 @@ def _locked(path: Path) -> Iterator[None]:
 
 def _fetch(missing: Sequence[Jar], folder: Path, meter: _Meter, repositories: Mapping[str, str] | None) -> None:
     try:
-        from jgo.maven import MavenContext, PythonResolver  # noqa: PLC0415  # an extra, and slow to import
-
-        from tachograph.deploy import maven  # noqa: PLC0415  # imports jgo
+        from tachograph.deploy import maven  # noqa: PLC0415  # imports jgo, an extra
     except ImportError:
         raise RuntimeMissing(f"the Maven resolver is not installed. Install it with: {LOCAL_EXTRA}") from None
-    remotes = dict(repositories) if repositories is not None else maven.repositories()
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix="fetch-") as scratch:
-        context = MavenContext(
-            repo_cache=Path(scratch), remote_repos=remotes, resolver=PythonResolver(progress_callback=meter)
-        )
-        with ThreadPoolExecutor(_PARALLEL) as pool:
-            for done in [pool.submit(_fetch_one, jar, folder, context) for jar in missing]:
-                try:
-                    done.result()
-                except BaseException:
-                    pool.shutdown(cancel_futures=True)
-                    raise
-
-
-def _fetch_one(jar: Jar, folder: Path, context: Any) -> None:
-    hosts = ", ".join(sorted({urlsplit(url).hostname or url for url in context.remote_repos.values()}))
+    addresses = list((repositories if repositories is not None else maven.repositories()).values())
+    hosts = ", ".join(sorted({urlsplit(address).hostname or "?" for address in addresses}))  # without passwords
     again = "Check the network or the mirror in ~/.m2/settings.xml, then run the command again."
-    try:
-        fetched = Path(context.create_dependency(jar.coordinate).artifact.resolve())
-        if not is_whole(fetched, jar):
-            raise DownloadFailed(f"{jar.filename} from {hosts} is not the file that was pinned. {again}")
-        os.replace(fetched, folder / jar.filename)  # noqa: PTH105  # the atomic rename is the point
-    except OSError as error:  # requests' errors are among them
-        if error.errno == errno.ENOSPC:
-            raise DiskFull(f"the disk of {folder} filled up during the download. Make room and run it again.") from None
-        reason = type(error).__name__
-        raise DownloadFailed(f"{jar.filename} could not be fetched from {hosts} ({reason}). {again}") from error
-    except RuntimeError as error:  # jgo: no repository has it
-        raise DownloadFailed(f"{jar.filename} is not at {hosts}. {again}") from error
+
+    def fetch_one(jar: Jar, scratch: Path) -> None:
+        part = scratch / jar.filename
+        try:
+            found = any(maven.download(address, jar.coordinate, part, meter.add) for address in addresses)
+            if not found:
+                raise DownloadFailed(f"{jar.filename} is not at {hosts}. {again}")
+            if not is_whole(part, jar):
+                raise DownloadFailed(f"{jar.filename} from {hosts} is not the file that was pinned. {again}")
+            part.replace(folder / jar.filename)
+        except OSError as error:  # those of requests are among them
+            if error.errno == errno.ENOSPC:
+                raise DiskFull(f"the disk of {folder} is full. Make room, then run the command again.") from None
+            reason = type(error).__name__
+            raise DownloadFailed(f"{jar.filename} could not be fetched from {hosts} ({reason}). {again}") from None
+
+    with (
+        tempfile.TemporaryDirectory(dir=folder.parent, prefix="fetch-") as scratch,
+        ThreadPoolExecutor(_PARALLEL) as pool,
+    ):
+        for done in [pool.submit(fetch_one, jar, Path(scratch)) for jar in missing]:
+            try:
+                done.result()
+            except BaseException:
+                pool.shutdown(cancel_futures=True)
+                raise

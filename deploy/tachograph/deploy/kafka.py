@@ -11,13 +11,11 @@ from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from tachograph.deploy.child import Child
-from tachograph.deploy.data_version import require_version
 from tachograph.deploy.errors import ServerDied
 from tachograph.deploy.java import java_binary
 from tachograph.deploy.kafka_config import LOG4J2, server_properties
 from tachograph.deploy.ports import LOOPBACK, Ports
 from tachograph.deploy.state import StateFolder, write_private
-from tachograph.deploy.versions import KAFKA_VERSION
 
 # Measured: 330 MB resident after the start and under the benchmark; the default would be a quarter of the machine.
 _HEAP = "-Xmx512m"
@@ -50,7 +48,6 @@ class KafkaServer:
     def prepare(self) -> None:
         """Write the configuration, and format the storage if it is new."""
         folder = self._state.kafka
-        require_version(folder, self.name, KAFKA_VERSION)
         write_private(folder / "server.properties", server_properties(self._ports))
         write_private(folder / "log4j2.xml", LOG4J2)
         if not self._meta.exists():

@@ -10,7 +10,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from types import FrameType, TracebackType
@@ -20,6 +20,7 @@ from tachograph.deploy.accounts import ACCOUNTS, DATABASE
 from tachograph.deploy.backoff import Backoff
 from tachograph.deploy.child import Child
 from tachograph.deploy.clickhouse import ClickHouseServer
+from tachograph.deploy.data_version import require_version
 from tachograph.deploy.disk import FreeBytes, free_bytes, require_room
 from tachograph.deploy.errors import ServerDied, StartTimeout
 from tachograph.deploy.jars import Progress, ensure_jars
@@ -99,8 +100,10 @@ class LocalStack:
         self._exit.enter_context(sole_owner(state))
         require_room(state.home, self._free)
         before = state.read()
-        jars = ensure_jars(self._cache, progress=self._progress)
+        require_version(state.kafka, "kafka", KAFKA_VERSION)
+        require_version(state.clickhouse, "clickhouse", CLICKHOUSE_VERSION)
         ports = choose_ports(self._settings.local, before.ports if before else None)
+        jars = ensure_jars(self._cache, progress=self._progress)
         kafka, clickhouse = KafkaServer(state, ports, jars), ClickHouseServer(state, ports)
         self._record = StackRecord(
             ports=ports,
@@ -158,7 +161,7 @@ class LocalStack:
         waiting = list(servers)
         while waiting:
             for server in list(waiting):
-                if server.name not in self._supervisor.processes():
+                if self._supervisor.processes()[server.name] is None:
                     raise ServerDied(server.name, server.log)
                 if server.ready():
                     waiting.remove(server)
@@ -175,12 +178,8 @@ class LocalStack:
     def _remember(self) -> None:
         """Keep ``stack.json`` true: a restarted child has another pid."""
         if self._record is not None and self._supervisor is not None:
-            record = self._record
-            self._state.write(
-                StackRecord(
-                    record.ports, record.versions, record.started_at, record.supervisor, self._supervisor.processes()
-                )
-            )
+            self._record = replace(self._record, processes=self._supervisor.processes())
+            self._state.write(self._record)
 
     def _forget(self) -> None:
         if self._record is not None:

@@ -35,11 +35,12 @@ class StackRecord:
     versions: Mapping[str, str]
     started_at: str
     supervisor: ProcessId | None = None
-    processes: Mapping[str, ProcessId] = field(default_factory=dict)
+    processes: Mapping[str, ProcessId | None] = field(default_factory=dict)
+    """Every part by name; ``None`` for one that is stopped, or waits for its restart."""
 
     def stopped(self) -> "StackRecord":
         """The same stack with nothing running. Ports are remembered for the next start."""
-        return replace(self, supervisor=None, processes={})
+        return replace(self, supervisor=None, processes=dict.fromkeys(self.processes))
 
 
 class StateFolder:
@@ -69,7 +70,7 @@ class StateFolder:
             return _record(json.loads(self.stack_json.read_text()))
         except FileNotFoundError:
             return None
-        except (ValueError, KeyError, TypeError):
+        except (ValueError, KeyError, TypeError, AttributeError):
             raise StateDamaged(
                 f"{self.stack_json} is not readable as written. If no stack runs from this folder, delete that file "
                 "and start again: data and passwords are elsewhere."
@@ -102,11 +103,14 @@ def write_private(path: Path, text: str) -> None:
 
 
 def _record(raw: dict[str, Any]) -> StackRecord:
-    supervisor = raw["supervisor"]
     return StackRecord(
         ports=Ports(**raw["ports"]),
         versions=dict(raw["versions"]),
         started_at=str(raw["started_at"]),
-        supervisor=ProcessId(**supervisor) if supervisor is not None else None,
-        processes={name: ProcessId(**process) for name, process in raw["processes"].items()},
+        supervisor=_process(raw["supervisor"]),
+        processes={str(name): _process(process) for name, process in raw["processes"].items()},
     )
+
+
+def _process(raw: dict[str, Any] | None) -> ProcessId | None:
+    return ProcessId(pid=int(raw["pid"]), started=str(raw["started"])) if raw is not None else None

@@ -91,13 +91,9 @@ class Supervisor:
             self._do(self._stop_all)
             self._thread.join()
 
-    def processes(self) -> dict[str, ProcessId]:
-        """Children that run now, by name."""
-        return {
-            watched.child.name: watched.identity
-            for watched in list(self._watched)
-            if watched.identity is not None and watched.process is not None
-        }
+    def processes(self) -> dict[str, ProcessId | None]:
+        """Every child by name, in the order of their start, with ``None`` for one that does not run now."""
+        return {watched.child.name: watched.identity for watched in list(self._watched)}
 
     def _do(self, work: Callable[[], None]) -> None:
         order = _Order(work)
@@ -114,13 +110,12 @@ class Supervisor:
                     order.done.set_exception(error)
                 else:
                     order.done.set_result(None)
-            for watched in self._watched:
+            for watched in [] if self._ended else self._watched:
                 self._look(watched)
 
     def _add(self, child: Child) -> None:
-        watched = _Watched(child, RestartPolicy(self._clock, self._backoff))
-        self._spawn(watched)
-        self._watched.append(watched)
+        self._watched.append(_Watched(child, RestartPolicy(self._clock, self._backoff)))
+        self._spawn(self._watched[-1])
 
     def _spawn(self, watched: _Watched) -> None:
         child = watched.child
@@ -164,7 +159,6 @@ class Supervisor:
             after = len(running) - index - 1
             grace = max(deadline - time.monotonic() - after * _LEAST_GRACE_S, _LEAST_GRACE_S)
             self._on_event(ChildEvent(child.name, _end(process, grace), process.pid))
-        self._watched.clear()
 
 
 def _end(process: "subprocess.Popen[bytes]", grace_s: float) -> Literal["stopped", "killed"]:
