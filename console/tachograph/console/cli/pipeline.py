@@ -52,10 +52,9 @@ def migrate(
     as_json: JsonFlag = False,
 ) -> None:
     """Bring the ClickHouse tables up to date."""
-    from tachograph.sinks.clickhouse import migrate_database, plan_migrations  # noqa: PLC0415 - as above
+    from tachograph.sinks.clickhouse.migrate import migrate as migrate_tables  # noqa: PLC0415 - as above
 
-    settings = load_settings()
-    migrations = plan_migrations(settings) if dry_run else migrate_database(settings)
+    migrations = migrate_tables(load_settings(), dry_run=dry_run)
     rows = [{"version": item.version, "name": item.name, "checksum": item.checksum} for item in migrations]
     if as_json:
         print_json({"dry_run": dry_run, "migrations": rows})

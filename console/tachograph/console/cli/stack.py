@@ -41,14 +41,13 @@ def up() -> None:
 
 def prepare(stack: "LocalStack") -> Settings:
     """Servers, topics, tables, children: the whole stack, ready for records."""
-    from tachograph.sinks.clickhouse import migrate_database  # noqa: PLC0415
-
     from tachograph.deploy.topics import apply_topics  # noqa: PLC0415 - as above
+    from tachograph.sinks.clickhouse.migrate import migrate  # noqa: PLC0415
 
     settings = stack.start_servers()
     created = [change for change in apply_topics(settings.kafka) if change.action != "keep"]
     note(f"topics: {len(created)} created or changed")
-    applied = migrate_database(settings)
+    applied = migrate(settings)
     note(f"tables: {len(applied)} migrations applied")
     command = [sys.executable, "-m", "tachograph.console.main"]
     stack.start_children([(name, [*command, name, "--instance", f"{name}-0"]) for name in CHILDREN])
