@@ -188,12 +188,14 @@ def test_a_full_disk_is_refused_before_anything_starts(home: Path) -> None:
 
 @pytest.mark.stack
 def test_a_server_that_cannot_start_is_named_with_its_log(home: Path) -> None:
-    """Its data is not what it wrote; the other server is stopped again."""
-    (home / "clickhouse" / "data").mkdir(parents=True)
-    (home / "clickhouse" / "VERSION").write_text('{"layout": 1, "server": "clickhouse", "version": "26.9"}')
-    (home / "clickhouse" / "data" / "metadata").write_text("a file where a folder belongs")
-    with pytest.raises(ServerDied, match=r"clickhouse ended while starting.*clickhouse\.log"):
+    """Its data is not what it wrote; the other server is stopped again, and the data left as it is."""
+    meta = home / "kafka" / "data" / "meta.properties"
+    meta.parent.mkdir(parents=True)
+    (home / "kafka" / "VERSION").write_text('{"layout": 1, "server": "kafka", "version": "4.3.1"}')
+    meta.write_text("not what Kafka wrote\n")
+    with pytest.raises(ServerDied, match=r"kafka ended while starting.*kafka\.log"):
         start(home)
+    assert meta.read_text() == "not what Kafka wrote\n"
     assert no_children(home)
 
 

@@ -82,9 +82,9 @@ class KafkaServer:
             return False
         return bool(metadata.brokers) and metadata.cluster_id == self._cluster_id()
 
-    def _cluster_id(self) -> str:
+    def _cluster_id(self) -> str | None:
         pairs = (line.partition("=") for line in self._meta.read_text().splitlines())
-        return next(value for key, _, value in pairs if key == "cluster.id")
+        return next((value for key, _, value in pairs if key == "cluster.id"), None)
 
     def _format(self) -> None:
         cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
