@@ -12,7 +12,7 @@ class Header(StrEnum):
     """W3C Trace Context of the record, where the producer has one."""
 
     CONTENT_TYPE = "content-type"
-    """Always ``application/avro``."""
+    """``application/avro``; captures are ``application/octet-stream``."""
 
     CE_SPECVERSION = "ce_specversion"
     """CloudEvents binary mode: ``1.0``."""
@@ -31,6 +31,33 @@ class Header(StrEnum):
 
     SOURCE = "tg-source"
     """Where in the input this output came from: see :class:`SourceCoordinates`."""
+
+    CAPTURE_ID = "tg-capture-id"
+    """Captures: id that an AgentFailure names in its ``capture_ids``."""
+
+    CAPTURE_KIND = "tg-capture-kind"
+    """``prompt`` or ``tool_output``."""
+
+    CAPTURE_TRIGGER = "tg-capture-trigger"
+    """Fault that asked for it, or ``sampled``."""
+
+    CAPTURE_RUN = "tg-capture-run"
+    """Run it belongs to."""
+
+    CAPTURE_STEP = "tg-capture-step"
+    """Step it belongs to; empty outside of any."""
+
+    CAPTURE_TOOL_USE = "tg-capture-tool-use"
+    """Tool call whose output it is; empty for a prompt."""
+
+    CAPTURE_SHA256 = "tg-capture-sha256"
+    """SHA-256 of the plain bytes of the whole capture, hexadecimal."""
+
+    CAPTURE_KEY = "tg-capture-key"
+    """Id of the key it is encrypted with."""
+
+    CAPTURE_PART = "tg-capture-part"
+    """``<place>/<parts>``, from 0: large captures are several messages."""
 
     ERROR_TOPIC = "__connect.errors.topic"
     """Dead letters, named as Kafka Connect names them: topic the message was read from."""

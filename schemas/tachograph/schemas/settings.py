@@ -40,7 +40,7 @@ class KafkaSettings(_Section):
     replication_factor: Annotated[int, Field(ge=1, le=9)] = 1
     """Replicas of every topic. 3 on a cluster."""
 
-    def client(self, **extra: str | float | bool) -> dict[str, str | float | bool]:
+    def client(self, **extra: Any) -> dict[str, Any]:
         """Settings for librdkafka shared by every client, with ``extra`` on top."""
         return {"bootstrap.servers": self.bootstrap_servers, **extra}
 

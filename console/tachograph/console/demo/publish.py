@@ -1,7 +1,7 @@
 """Sends records to the events topic as any producer would: Avro, keyed by trace, acknowledged by the broker."""
 
 from collections.abc import Iterable
-from typing import Final
+from typing import Any, Final
 
 from confluent_kafka import KafkaError, Message, Producer
 
@@ -14,7 +14,7 @@ from tachograph.schemas.wire import Codec, to_avro
 
 FLUSH_S = 30.0
 
-_CLIENT: Final[dict[str, str | float | bool]] = {
+_CLIENT: Final[dict[str, Any]] = {
     "enable.idempotence": True,
     "acks": "all",
     "compression.type": "zstd",

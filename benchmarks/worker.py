@@ -1,0 +1,62 @@
+"""Worker events/s against a plain confluent-kafka consumer that only decodes the same events."""
+
+import os
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+from confluent_kafka import Consumer
+
+from benchmarks.report import Ratio
+from benchmarks.workload import decision_events, load, steady_rate, stored
+from tachograph.schemas.settings import Settings
+from tachograph.schemas.topics import EVENTS, row_topic
+from tachograph.schemas.wire import Codec
+
+EVENTS_COUNT = 40_000
+RUNS = 400
+GOAL = 0.12
+
+
+def measure(settings: Settings, folder: Path) -> list[Ratio]:
+    """Load the events once; read them plainly, with the worker, and plainly again."""
+    load(settings, EVENTS.name, ({"key": key, "value": value} for key, value in decision_events(EVENTS_COUNT, RUNS)))
+    before = plain_rate(settings, "bench-plain-1")
+    rate = worker_rate(settings, folder)
+    after = plain_rate(settings, "bench-plain-2")
+    reference = (before + after) / 2
+    return [Ratio("worker", rate, "plain consumer that decodes", reference, GOAL, "events/s")]
+
+
+def plain_rate(settings: Settings, group: str) -> float:
+    """Consume and decode everything, nothing else."""
+    consumer = Consumer(settings.kafka.client(**{"group.id": group, "auto.offset.reset": "earliest"}))
+    consumer.subscribe([EVENTS.name])
+    codec, seen, started = Codec(), 0, 0.0
+    try:
+        while seen < EVENTS_COUNT:
+            for message in consumer.consume(1000, 1.0):
+                if not started:
+                    started = time.perf_counter()
+                codec.decode(message.value())
+                seen += 1
+    finally:
+        consumer.close()
+    return seen / (time.perf_counter() - started)
+
+
+def worker_rate(settings: Settings, folder: Path) -> float:
+    """Run the worker as its own process until every event has its row."""
+    environment = os.environ | {"TACHOGRAPH_HOME": str(settings.home)}
+    with (folder / "worker.log").open("wb") as log:
+        process = subprocess.Popen(
+            [sys.executable, "-m", "tachograph.console.main", "worker", "--instance", "bench"],
+            env=environment, stdout=log, stderr=log,
+        )  # fmt: skip
+        try:
+            topic = row_topic("decision_events")
+            return steady_rate(lambda: stored(settings, topic), EVENTS_COUNT)
+        finally:
+            process.terminate()
+            process.wait(30)
