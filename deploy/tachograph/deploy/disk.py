@@ -6,8 +6,8 @@ from pathlib import Path
 
 from tachograph.deploy.errors import DiskFull
 
-# An idle stack takes 2 MB; what grows is the traffic. Kafka stops for good when a write fails, and ClickHouse wants room
-# for the copy that a merge makes, so both are kept away from the last GiB.
+# An idle stack takes 2 MB; what grows is the traffic. Kafka stops for good when a write fails, and ClickHouse wants
+# room for the copy that a merge makes, so both are kept away from the last GiB.
 MIN_FREE_BYTES = 1 << 30
 
 FreeBytes = Callable[[Path], int]
