@@ -25,7 +25,7 @@ from tachograph.deploy.versions import KAFKA_VERSION
 Progress = Callable[[int, int], None]
 """Called with bytes fetched so far and bytes in total, from several threads but never at the same time."""
 
-# Fetching is bound by round trips: by fours, all 46 jars took 2 s. More would be impolite to the repository.
+# By fours, all 46 jars took 2 s (one run). More at a time would be impolite to the repository.
 _PARALLEL = 4
 _CHUNK = 1 << 20
 

@@ -44,7 +44,7 @@ LOG4J2 = """\
   </Appenders>
   <Loggers>
     <Root level="INFO"><AppenderRef ref="file"/></Root>
-    <!-- These describe the whole configuration at every start, 400 lines each. -->
+    <!-- These describe the whole configuration at every start. -->
     <Logger name="org.apache.kafka.common.config" level="WARN"/>
     <Logger name="kafka.server.KafkaConfig" level="WARN"/>
   </Loggers>

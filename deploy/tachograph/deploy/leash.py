@@ -1,6 +1,6 @@
 """Become another program that dies with its parent: ``python leash.py PARENT_PID PROGRAM [ARGUMENT…]``.
 
-Run by path and without site-packages, so that it costs 20 ms. The alternative, code between fork and exec, can
+Run by path and without site-packages, so that it costs 25 ms. The alternative, code between fork and exec, can
 deadlock in a parent with threads.
 """
 

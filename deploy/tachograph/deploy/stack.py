@@ -33,7 +33,7 @@ from tachograph.deploy.supervisor import ChildEvent, Supervisor
 from tachograph.deploy.versions import CLICKHOUSE_VERSION, KAFKA_VERSION
 from tachograph.schemas.settings import Settings, load_settings
 
-# Measured 3 to 4 s on two quiet cores. A laptop that builds something else may take ten times that.
+# Measured 4.5 to 7 s on two cores that others used too. A laptop that builds something may take ten times that.
 START_TIMEOUT_S = 60.0
 _LOOK_AGAIN_S = 0.05
 
