@@ -1,0 +1,4 @@
+from tachograph.sinks.clickhouse.loop import SINK_TOPICS, run_sink
+from tachograph.sinks.clickhouse.migrate import Migration, apply, migrate, plan
+
+__all__ = ["SINK_TOPICS", "Migration", "apply", "migrate", "plan", "run_sink"]

@@ -1,0 +1,12 @@
+"""The sink's Prometheus metrics. Counted once per insert, never per row."""
+
+from typing import Final
+
+from prometheus_client import Counter, Histogram
+
+from tachograph.schemas.metrics import SINK_INSERT_SECONDS, SINK_POISON, SINK_REPEATS, SINK_ROWS
+
+ROWS: Final = Counter(SINK_ROWS.name, SINK_ROWS.help, SINK_ROWS.labels)
+REPEATS: Final = Counter(SINK_REPEATS.name, SINK_REPEATS.help, SINK_REPEATS.labels)
+POISON: Final = Counter(SINK_POISON.name, SINK_POISON.help, SINK_POISON.labels)
+INSERT_SECONDS: Final = Histogram(SINK_INSERT_SECONDS.name, SINK_INSERT_SECONDS.help, SINK_INSERT_SECONDS.labels)

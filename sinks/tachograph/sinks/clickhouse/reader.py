@@ -1,0 +1,198 @@
+"""The sink's place in the consumer group: its partitions, what was read of them, and their offsets.
+
+Partitions are assigned cooperatively (``cooperative-sticky``): a sink that joins or leaves takes its share, and the
+others go on with what they hold, in the middle of an insert too. With the eager protocol every change would throw away
+everything that was read and not landed, on every sink.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, TopicPartition
+
+from tachograph.schemas.settings import Settings
+from tachograph.schemas.topics import Topic
+from tachograph.sinks.clickhouse.lane import Lane, Range
+from tachograph.sinks.clickhouse.notes import Note
+from tachograph.sinks.clickhouse.offsets import commit, committed, meaning
+from tachograph.sinks.errors import BrokerTroubleError, OwnershipLostError
+
+_log = logging.getLogger(__name__)
+
+CONSUME_AT_ONCE: Final = 10_000
+"""Messages per call: past this the call's own cost is under a percent."""
+POLL_S: Final = 0.1
+"""Longest wait for messages: the delay with which a stop is noticed."""
+BUFFERED_BATCHES: Final = 4
+"""Full batches that may wait in memory over all partitions before all are landed, full or not."""
+
+KafkaLane = Lane[Message]
+KafkaRange = Range[Message]
+Planned = tuple[KafkaLane, int, Note]
+"""What to commit for a partition: the offset, and the note beside it."""
+
+
+class StoppedError(Exception):
+    """We were told to stop while waiting. The plan stays, and is repeated by whoever comes next."""
+
+
+class Reader:
+    """A member of the group. Use it from one thread; every wait keeps the membership alive."""
+
+    def __init__(self, settings: Settings, topics: Sequence[Topic], stop: threading.Event) -> None:
+        self._settings = settings
+        self._limits = settings.sink
+        self._topics = {topic.name: topic for topic in topics}
+        self._stop = stop
+        self._lanes: dict[tuple[str | None, int | None], KafkaLane] = {}
+        self._paused = False
+        self._consumer = Consumer(_configuration(settings))
+
+    def join(self) -> None:
+        """Ask for partitions. They come while reading."""
+        self._consumer.subscribe(
+            list(self._topics), on_assign=self._assigned, on_revoke=self._revoked, on_lost=self._revoked
+        )
+
+    def leave(self) -> None:
+        """Leave the group. A static member keeps its partitions until its session ends, and so finds them again."""
+        self._consumer.close()
+
+    def read(self) -> list[tuple[KafkaLane, KafkaRange]]:
+        """Read for a moment, and return the ranges that are full or due by now."""
+        try:
+            self._receive(self._consumer.consume(CONSUME_AT_ONCE, self._patience()))
+        except KafkaException as error:
+            raise meaning(error.args[0]) from None
+        return self._ready()
+
+    def owns(self, lane: KafkaLane) -> bool:
+        """Whether the partition is still ours, as far as we were told."""
+        return self._lanes.get((lane.topic.name, lane.partition)) is lane
+
+    def commit(self, planned: Callable[[], Sequence[Planned]]) -> None:
+        """Commit what ``planned`` says, for the partitions we still own, as long as it takes to know whether we do.
+
+        A sink that was asleep while the group went on is refused by the broker: its generation is old.
+        """
+        self.serve(0)  # if the group took partitions away while we were busy, this is where we hear of it
+        while offsets := [
+            TopicPartition(lane.topic.name, lane.partition, offset, note.to_text())
+            for lane, offset, note in planned()
+            if self.owns(lane)
+        ]:
+            try:
+                commit(self._consumer, offsets)
+            except (OwnershipLostError, BrokerTroubleError) as error:
+                _log.info("%s; asking the group", error)
+                self.wait(POLL_S)
+            else:
+                return
+
+    def wait(self, seconds: float) -> None:
+        """Let time pass as a living member that reads nothing. Raises StoppedError when told to stop."""
+        self.pause()
+        until = time.monotonic() + seconds
+        while (left := until - time.monotonic()) > 0:
+            if self._stop.is_set():
+                raise StoppedError
+            self.serve(min(left, POLL_S))
+
+    def serve(self, timeout_s: float) -> None:
+        """Hear what the group has to say."""
+        message = self._consumer.poll(timeout_s)
+        if message is not None:
+            self._receive([message])
+
+    def pause(self) -> None:
+        """Read no more until :meth:`resume`."""
+        if not self._paused:
+            self._consumer.pause(self._consumer.assignment())
+            self._paused = True
+
+    def resume(self) -> None:
+        """Read again, if it was paused."""
+        if self._paused:
+            self._consumer.resume(self._consumer.assignment())
+            self._paused = False
+
+    def _patience(self) -> float:
+        now, within = time.monotonic(), self._limits.batch_within_s
+        due = [lane.waiting_since + within - now for lane in self._lanes.values() if lane.waiting]
+        return max(0.001, min([POLL_S, *due]))
+
+    def _receive(self, messages: Sequence[Message]) -> None:
+        now, lanes = time.monotonic(), self._lanes
+        for message in messages:
+            lane = lanes.get((message.topic(), message.partition()))
+            error = message.error()
+            if error is not None:
+                _heard(error, message, lane)
+            elif lane is not None:
+                lane.read(message, now)
+
+    def _ready(self) -> list[tuple[KafkaLane, KafkaRange]]:
+        now, limits = time.monotonic(), self._limits
+        lanes = list(self._lanes.values())
+        waiting = sum(lane.waiting_bytes for lane in lanes)
+        if any(lane.is_due(limits, now) for lane in lanes) or waiting >= BUFFERED_BATCHES * limits.batch_bytes:
+            chosen = lanes  # one pair of commits for all, instead of a pair whenever the next one is due
+        else:
+            chosen = [lane for lane in lanes if lane.is_full(limits)]
+        taken = ((lane, lane.take(limits, now)) for lane in chosen)
+        return [(lane, found) for lane, found in taken if found is not None]
+
+    def _assigned(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        starts = []
+        for found in committed(consumer, partitions, self._settings.kafka.request_timeout_ms / 1000):
+            start = found.offset if found.offset >= 0 else None
+            lane: KafkaLane = Lane.resumed(self._topics[found.topic], found.partition, start, found.metadata)
+            self._lanes[found.topic, found.partition] = lane
+            if lane.replay_end is not None:
+                _log.info("%s/%s: repeating %s-%s", found.topic, found.partition, lane.start, lane.replay_end)
+            starts.append(
+                TopicPartition(found.topic, found.partition, OFFSET_BEGINNING if start is None else found.offset)
+            )
+        consumer.incremental_assign(starts)
+
+    def _revoked(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
+        # What is in hand is dropped. If it is being inserted, the plan is committed, and the next owner repeats it
+        # under the same token; if not, nobody has seen it.
+        for gone in partitions:
+            self._lanes.pop((gone.topic, gone.partition), None)
+        consumer.incremental_unassign(partitions)
+
+
+def _heard(error: KafkaError, message: Message, lane: KafkaLane | None) -> None:
+    if error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - librdkafka's own code
+        if lane is not None:
+            lane.reached(message.offset() or 0)
+    elif error.fatal() or error.code() == KafkaError.FENCED_INSTANCE_ID:
+        raise meaning(error)
+    else:
+        _log.warning("Kafka: %s; waiting for it to pass", error.name())
+
+
+def _configuration(settings: Settings) -> dict[str, Any]:
+    sink = settings.sink
+    session_ms = int(sink.session_timeout_s * 1000)
+    membership = {"group.instance.id": sink.instance_id} if sink.instance_id else {}
+    return settings.kafka.client(
+        **membership,
+        **{
+            "group.id": sink.group_id,
+            "client.id": "tachograph-sink",
+            "enable.auto.commit": False,
+            "enable.auto.offset.store": False,
+            "auto.offset.reset": "earliest",
+            "partition.assignment.strategy": "cooperative-sticky",
+            "session.timeout.ms": session_ms,
+            "heartbeat.interval.ms": max(session_ms // 4, 100),
+            "max.poll.interval.ms": max(session_ms, 300_000),
+            "enable.partition.eof": True,  # says that a range to repeat is complete although its end has expired
+            "fetch.wait.max.ms": 100,
+        },
+    )
