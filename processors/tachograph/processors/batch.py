@@ -26,6 +26,9 @@ _SOURCE: Final = Header.SOURCE.value
 _LOGGED_PER_BATCH: Final = 5
 """Dead letters logged one by one; the rest of a batch is in the counters."""
 
+Core = Callable[[RunState, Incoming], list[Output]]
+"""What makes outputs of a record; :func:`tachograph.processors.core.process` but in tests."""
+
 log = logging.getLogger(__name__)
 
 
@@ -53,7 +56,8 @@ class Batch:
 class BatchProcessor:
     """Turns raw records into a Batch. ``limits`` live as long as the worker."""
 
-    def __init__(self, codec: Codec, names: TopicNames, limits: DeadLetterLimits) -> None:
+    def __init__(self, codec: Codec, names: TopicNames, limits: DeadLetterLimits, *, core: Core = process) -> None:
+        self._core = core
         self._codec = codec
         self._names = names
         self._limits = limits
@@ -92,7 +96,7 @@ class BatchProcessor:
             return False
         incoming = Incoming(decoded.name, decoded.record, raw.partition, raw.offset, raw.append_time)
         try:
-            outputs = process(state, incoming)
+            outputs = self._core(state, incoming)
             # From here on the record is applied, whether or not its rows can be written.
             runs.put(key, state)
             batch.changed.setdefault(raw.partition, {})[key] = state
