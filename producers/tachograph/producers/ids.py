@@ -1,0 +1,48 @@
+"""Identifiers: UUIDv7 for records and runs, W3C hex for traces and spans."""
+
+import os
+import random
+import time
+from typing import Final, Protocol
+
+_VERSION_AND_VARIANT: Final = 0x7 << 76 | 0x2 << 62
+_RANDOM_A: Final = 0xFFF << 64
+_RANDOM_B: Final = (1 << 62) - 1
+
+
+class Ids(Protocol):
+    """Where new identifiers come from."""
+
+    def uuid(self) -> str:
+        """A new UUID, ordered by time."""
+
+    def trace_id(self) -> str:
+        """32 hexadecimal digits, not all zero."""
+
+    def span_id(self) -> str:
+        """16 hexadecimal digits, not all zero."""
+
+
+# A generator of our own: agents seed the shared one. Ids must be unique, not secret; reading the system's randomness
+# for each would be half of an id's cost (0.6 of 1.2 µs).
+_NOISE: Final = random.Random()  # noqa: S311 - ids must be unique, not secret
+os.register_at_fork(after_in_child=_NOISE.seed)  # or parent and child would give out the same ids
+
+
+class RandomIds:
+    """Random identifiers. Safe across threads and forks."""
+
+    def uuid(self) -> str:
+        """UUIDv7: 48 bits of milliseconds, then 74 random bits."""
+        noise = _NOISE.getrandbits(76)
+        number = time.time_ns() // 1_000_000 << 80 | _VERSION_AND_VARIANT | (noise & _RANDOM_A) | (noise & _RANDOM_B)
+        text = f"{number:032x}"
+        return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+
+    def trace_id(self) -> str:
+        """Random trace id."""
+        return f"{_NOISE.getrandbits(128) or 1:032x}"
+
+    def span_id(self) -> str:
+        """Random span id."""
+        return f"{_NOISE.getrandbits(64) or 1:016x}"

@@ -1,0 +1,50 @@
+"""The user's request, from whatever form the agent has it in."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from tachograph.producers import checks
+from tachograph.producers.capture import CapturePolicy
+from tachograph.producers.checks import Label
+from tachograph.producers.errors import RecordRefusedError
+from tachograph.producers.ids import Ids
+from tachograph.schemas.enums import ConstraintType
+
+_RULE_LIMIT = 4096
+_CONTEXT = ("channel", "repo", "branch", "ticket_id")
+
+
+def request_body(
+    request: Any, constraints: Iterable[Any], *, policy: CapturePolicy, label: Label, ids: Ids, channel: str
+) -> dict[str, Any]:
+    """Plain Avro form of a request: a text, a mapping or a Request model, with further constraints."""
+    given = {"user_request_raw": request} if isinstance(request, str) or request is None else request
+    context = _part(given, "context") or {}
+    own = _part(given, "constraints") or ()
+    return {
+        "request_id": checks.maybe_name(_part(given, "request_id"), label) or ids.uuid(),
+        "user_request_raw": policy.text(str(_part(given, "user_request_raw") or "")).text,
+        "constraints": [_constraint(item, place, label) for place, item in enumerate([*own, *constraints])],
+        "context": {
+            name: checks.maybe_name(_part(context, name), label, 1024) or (channel if name == "channel" else None)
+            for name in _CONTEXT
+        },
+    }
+
+
+def _constraint(given: Any, place: int, label: Label) -> dict[str, Any]:
+    if isinstance(given, str):
+        given = {"rule": given}
+    rule = _part(given, "rule")
+    if not isinstance(rule, str) or not rule:
+        raise RecordRefusedError("constraints", "each has a rule: a named check, an expression or a sentence")
+    kind = checks.member("constraints.type", _part(given, "type") or ConstraintType.OTHER, ConstraintType)
+    return {
+        "id": checks.maybe_name(_part(given, "id"), label) or f"constraint.{place}",
+        "type": kind.value,
+        "rule": label(rule, _RULE_LIMIT),
+    }
+
+
+def _part(given: Any, name: str) -> Any:
+    return given.get(name) if isinstance(given, Mapping) else getattr(given, name, None)

@@ -1,0 +1,36 @@
+"""What is fixed when a run starts: its ids, its session, its request."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from tachograph.producers.recorder import Recorder
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunStart:
+    """The frame of a run, in the form records carry."""
+
+    run_id: str
+    trace_id: str
+    session_id: str
+    parent_run_id: str | None
+    session_body: dict[str, Any]
+    request_body: dict[str, Any]
+    metadata: Mapping[str, Any] | None
+    sdk: str
+    at: int
+    """When the run was made, microseconds since 1970."""
+
+    def body(self, recorder: Recorder) -> dict[str, Any]:
+        """RunStarted."""
+        return {
+            "session_id": self.session_id,
+            "agent_version": self.session_body["agent_version"],
+            "environment": self.session_body["environment"],
+            "capture_mode": recorder.policy.mode.value,
+            "request": self.request_body,
+            "parent_run_id": self.parent_run_id,
+            "sdk": self.sdk,
+            "metadata": recorder.metadata(self.metadata),
+        }

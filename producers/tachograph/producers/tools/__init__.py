@@ -1,0 +1,3 @@
+from tachograph.producers.tools.executor import Tool, ToolExecutor
+
+__all__ = ["Tool", "ToolExecutor"]

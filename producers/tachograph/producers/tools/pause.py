@@ -1,0 +1,88 @@
+"""A tool call that other code carries out: the course is paused where the tool would run."""
+
+from types import TracebackType
+from typing import Any, Self
+
+from tachograph.producers.tools.conduct import CallTool, Course, Telling
+from tachograph.producers.tools.drive import drive
+
+
+class PausedCall:
+    """Context manager around code that runs a tool itself. Set ``output`` before leaving."""
+
+    def __init__(self, course: Course, telling: Telling, hook_timeout: float | None) -> None:
+        self._course = course
+        self._telling = telling
+        self._hook_timeout = hook_timeout
+        self._waits = False
+        self.output: Any = None
+        """What the tool returned. After the block: as post-hooks left it."""
+
+    @property
+    def tool_input(self) -> Any:
+        """Input as pre-hooks left it."""
+        return self._telling.context.tool_input
+
+    @property
+    def tool_use_id(self) -> str:
+        """Id of the call."""
+        return self._telling.context.tool_use_id
+
+    @property
+    def skipped(self) -> bool:
+        """A hook answered SKIP: do not run the tool."""
+        return self._telling.skipped
+
+    def __enter__(self) -> Self:
+        self._advance(None, None)
+        if not self._waits and self._telling.error is not None:
+            raise self._telling.error
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if not self._waits:
+            return
+        self._waits = False
+        self._advance(self.output, error)
+        self.output = self._telling.output
+        if self._telling.error is not None and self._telling.error is not error:
+            raise self._telling.error
+
+    async def __aenter__(self) -> Self:
+        return self.__enter__()
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.__exit__(kind, error, trace)
+
+    def _advance(self, output: Any, error: BaseException | None) -> None:
+        """Go on with the course until it wants the tool, or ends."""
+
+        def course() -> Course:
+            try:
+                effect = next(self._course) if not self._started else self._resume(output, error)
+                while type(effect) is not CallTool:
+                    try:
+                        answer = yield effect
+                    except BaseException as raised:  # noqa: BLE001 - the course judges it
+                        effect = self._course.throw(raised)
+                    else:
+                        effect = self._course.send(answer)
+            except StopIteration:
+                return
+            self._waits = True
+
+        drive(course(), _never, hook_timeout=self._hook_timeout, tool_timeout=None)
+        self._started = True
+
+    _started = False
+
+    def _resume(self, output: Any, error: BaseException | None) -> Any:
+        return self._course.send(output) if error is None else self._course.throw(error)
+
+
+def _never(_: Any) -> Any:
+    raise AssertionError("a paused call runs no tool")

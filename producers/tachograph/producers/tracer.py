@@ -1,0 +1,214 @@
+"""Tracer: what an agent makes once, and starts its runs with."""
+
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Final, Self
+
+from tachograph.producers import checks, lifetimes, position
+from tachograph.producers.audit import DEFAULT_FOLDER, AuditTrail
+from tachograph.producers.capture import CapturePolicy
+from tachograph.producers.captures import DEFAULT_KEY_FILE, CaptureKey
+from tachograph.producers.channel import RunChannel
+from tachograph.producers.clock import Clock, SystemClock
+from tachograph.producers.guard import Guard
+from tachograph.producers.hooks.types import HookRegistry
+from tachograph.producers.ids import Ids, RandomIds
+from tachograph.producers.labels import Labels
+from tachograph.producers.options import TracerOptions
+from tachograph.producers.publishing import Publisher
+from tachograph.producers.recorder import Recorder
+from tachograph.producers.request import request_body
+from tachograph.producers.run import Run
+from tachograph.producers.run_start import RunStart
+from tachograph.schemas.enums import CaptureMode, Environment
+
+if TYPE_CHECKING:
+    from tachograph.producers.encoding import RecordEncoder
+    from tachograph.schemas.wire.registry import SchemaRegistry
+
+SDK: Final = "tachograph-python/0.1.0"
+
+
+class Tracer:
+    """Records what an agent does. Make one per process and agent; it is safe to use from many threads.
+
+    ::
+
+        tracer = Tracer(agent_id="support", agent_version="2.0.0", tools={"search": search})
+        with tracer.start_run("What is the weather?") as run:
+            with run.step("tool", "look it up"):
+                run.tools.execute("search", {"query": "weather"})
+
+    ``publisher`` keeps and sends records; unless given, a spool under ``.tachograph/spool`` that sends to the broker of
+    the settings (``TACHOGRAPH_KAFKA__…``). ``capture`` is a policy or a mode. ``audit`` turns on the trail of JSON
+    lines: True, or its folder. ``capture_key`` encrypts fault captures: a key, a key file, or None for
+    ``.tachograph/keys/capture.key``. ``strict`` raises the recorder's own errors: True always, False never, None under
+    pytest only.
+    """
+
+    def __init__(
+        self,
+        agent_id: str,
+        agent_version: str = "0",
+        *,
+        tenant_id: str = "default",
+        environment: Environment | str = Environment.UNKNOWN,
+        publisher: Publisher | None = None,
+        capture: CapturePolicy | CaptureMode | str | None = None,
+        capture_key: CaptureKey | Path | None = None,
+        tools: Mapping[str, Any] | None = None,
+        hooks: HookRegistry | None = None,
+        audit: bool | Path = False,
+        options: TracerOptions | None = None,
+        clock: Clock | None = None,
+        ids: Ids | None = None,
+        strict: bool | None = None,
+        registry: "SchemaRegistry | None" = None,
+    ) -> None:
+        self.guard = Guard(strict=strict)
+        self.options = options or TracerOptions()
+        self.policy = capture if isinstance(capture, CapturePolicy) else CapturePolicy(_mode(capture))
+        self.tools = dict(tools or {})
+        self.hooks = hooks if hooks is not None else HookRegistry()
+        self._labels = Labels(self.policy)
+        self.agent_id = checks.name("agent_id", agent_id, self._labels)
+        self.agent_version = checks.name("agent_version", agent_version, self._labels)
+        self.tenant_id = checks.name("tenant_id", tenant_id, self._labels)
+        self.environment = checks.member("environment", environment, Environment)
+        self._clock = clock or SystemClock()
+        self._ids = ids or RandomIds()
+        self._key = capture_key if capture_key is not None else DEFAULT_KEY_FILE
+        self._audit = DEFAULT_FOLDER if audit is True else audit
+        self._registry = registry
+        self._encoder: RecordEncoder | None = None
+        self._publisher = publisher if publisher is not None else _spool()
+        lifetimes.close_at_exit()
+
+    @property
+    def publisher(self) -> Publisher:
+        """Where records go."""
+        return self._publisher
+
+    def start_run(
+        self,
+        request: Any = None,
+        *,
+        constraints: Iterable[Any] = (),
+        session_id: str | None = None,
+        run_id: str | None = None,
+        trace_id: str | None = None,
+        channel: str = "sdk",
+        capture_mode: CaptureMode | str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Run:
+        """A run for a request: a text, a mapping, or a Request. Use it in a ``with`` block, plain or async.
+
+        Constraints are mappings with ``id, type, rule``, Constraint models, or rules as text. A run started inside
+        another is its sub-agent's: it shares the session and names the other as its parent.
+        """
+        labels = self._labels
+        policy = self.policy if capture_mode is None else self.policy.with_mode(CaptureMode(capture_mode))
+        parent = position.current_run()
+        run_id = checks.maybe_name(run_id, labels) or self._ids.uuid()
+        trace_id = trace_id or self._ids.trace_id()
+        session_id = checks.maybe_name(session_id, labels) or (parent.session_id if parent is not None else run_id)
+        start = RunStart(
+            run_id=run_id,
+            trace_id=trace_id,
+            session_id=session_id,
+            parent_run_id=None if parent is None else parent.run_id,
+            session_body={
+                "session_id": session_id,
+                "run_id": run_id,
+                "agent_id": self.agent_id,
+                "agent_version": self.agent_version,
+                "environment": self.environment.value,
+            },
+            request_body=self._request(request, constraints, policy, channel),
+            metadata=metadata,
+            sdk=SDK,
+            at=self._clock.now_micros(),
+        )
+        return Run(self, self._recorder(start, policy), start)
+
+    def flush(self, timeout: float | None = None) -> bool:
+        """Wait until the broker has everything. False if it has not in time; nothing is lost by that."""
+        try:
+            return self._publisher.flush(self.options.exit_timeout if timeout is None else timeout)
+        except Exception as error:  # noqa: BLE001 - the guard decides
+            self.guard.swallow("flush", error)
+            return False
+
+    def close(self, timeout: float | None = None) -> None:
+        """Try once more to end runs whose last record was not kept, then close the publisher."""
+        for run in lifetimes.open_runs():
+            if run.belongs_to(self) and not run.is_open:
+                run.finish()
+        try:
+            self._publisher.close(self.options.exit_timeout if timeout is None else timeout)
+        except Exception as error:  # noqa: BLE001 - the guard decides
+            self.guard.swallow("close", error)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def capture_key(self) -> CaptureKey:
+        """The key of fault captures; read, or made, when the first fault needs it."""
+        if not isinstance(self._key, CaptureKey):
+            self._key = CaptureKey.from_file(self._key)
+        return self._key
+
+    def audit_trail(self, session_id: str) -> AuditTrail | None:
+        """The trail of a session, if trails are wanted."""
+        if self._audit is False:
+            return None
+        assert isinstance(self._audit, Path)
+        return AuditTrail(session_id, self._audit, clock=self._clock, guard=self.guard)
+
+    def _recorder(self, start: RunStart, policy: CapturePolicy) -> Recorder:
+        if self._encoder is None:
+            from tachograph.producers.encoding import RecordEncoder  # noqa: PLC0415 - not at import: it would double the cost
+
+            self._encoder = RecordEncoder(registry=self._registry)
+        channel = RunChannel(
+            tenant_id=self.tenant_id,
+            agent_id=self.agent_id,
+            trace_id=start.trace_id,
+            run_id=start.run_id,
+            root_span=self._ids.span_id(),
+            publisher=self._publisher,
+            encoder=self._encoder,
+            clock=self._clock,
+            ids=self._ids,
+            guard=self.guard,
+        )
+        labels = self._labels if policy is self.policy else Labels(policy)
+        return Recorder(
+            channel=channel, policy=policy, labels=labels, guard=self.guard, clock=self._clock, ids=self._ids
+        )
+
+    def _request(self, request: Any, constraints: Iterable[Any], policy: CapturePolicy, channel: str) -> dict[str, Any]:
+        given: dict[str, Any] = {"policy": policy, "label": self._labels, "ids": self._ids, "channel": channel}
+        try:
+            return request_body(request, constraints, **given)
+        except Exception as error:  # noqa: BLE001 - the guard decides
+            self.guard.swallow("request", error)
+            return request_body(None, (), **given)
+
+
+def _mode(given: CaptureMode | str | None) -> CaptureMode:
+    return CaptureMode.REDACTED if given is None else checks.member("capture", given, CaptureMode)
+
+
+def _spool() -> Publisher:
+    from tachograph.producers.spool import SpoolOptions, SpoolPublisher  # noqa: PLC0415 - not at import: it would double the cost
+    from tachograph.schemas.settings import load_settings  # noqa: PLC0415 - not at import: it would double the cost
+
+    settings = load_settings()
+    return SpoolPublisher(SpoolOptions(folder=settings.home / "spool"), kafka=settings.kafka)
