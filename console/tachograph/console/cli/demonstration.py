@@ -3,7 +3,7 @@
 import sys
 import time
 from collections.abc import Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from typing import Annotated
 
 import typer
@@ -19,6 +19,9 @@ from tachograph.schemas.settings import Settings, load_settings
 
 LAND_TIMEOUT_S = 120.0
 """Worker and sink start within seconds; a busy laptop may take a minute."""
+
+STORY_TIME = timedelta(minutes=5)
+"""The stories take four minutes of their own time; they have just ended."""
 
 EVENT_IDS_SQL = """
 SELECT uniqExact(event_id) FROM (
@@ -41,7 +44,7 @@ FROM runs WHERE run_id IN {runs:Array(String)} ORDER BY started_at
 
 ACTIONS_SQL = """
 SELECT run_id, action_type, action_summary, model, input_tokens, output_tokens
-FROM decision_events WHERE run_id IN {runs:Array(String)} ORDER BY occurred_at
+FROM decision_events WHERE run_id IN {runs:Array(String)} ORDER BY indexOf({runs:Array(String)}, run_id), seq
 """
 
 QUERY_TO_TRY = (
@@ -81,7 +84,7 @@ def play(settings: Settings) -> None:
     from tachograph.console.demo.script import runs  # noqa: PLC0415
 
     now = datetime.now(UTC)
-    stories = list(runs(settings, now, now.strftime("%H%M%S")))
+    stories = list(runs(settings, now - STORY_TIME, now.strftime("%H%M%S")))
     records = [record for story in stories for record in story]
     sent = publish(settings, records)
     note(f"agent: {len(stories)} runs, {sent} records acknowledged by Kafka")

@@ -1,6 +1,7 @@
 """How the command line talks: data on stdout, everything else on stderr, colours only on a terminal."""
 
 import json
+import os
 import sys
 from collections.abc import Sequence
 from typing import Annotated, Any
@@ -10,7 +11,10 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-OUT = Console(highlight=False)
+PIPE_WIDTH = 180
+"""Columns where there is no terminal to ask: wide enough that a table keeps its rows."""
+
+OUT = Console(highlight=False, width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPE_WIDTH)
 """Data. Pipe it."""
 
 ERR = Console(stderr=True, highlight=False)
