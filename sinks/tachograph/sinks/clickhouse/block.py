@@ -43,14 +43,19 @@ class Rows:
     """Rows of one schema within a range, in order."""
 
     schema: RowSchema
-    bodies: list[bytes] = field(default_factory=list)
+    pieces: list[bytes] = field(default_factory=list)
+    """Two for each row: its bytes without framing, and what is appended. Joined once, when all are known: joining them
+    row by row would copy everything once more."""
     messages: list[RawMessage] = field(default_factory=list)
 
-    def file(self, low: int = 0, high: int | None = None) -> bytes:
+    def __len__(self) -> int:
+        return len(self.messages)
+
+    def file(self, low: int, high: int) -> bytes:
         """Rows ``[low, high)`` as one Avro file of one block."""
-        bodies = self.bodies if high is None and not low else self.bodies[low:high]
-        data = b"".join(bodies)
-        return b"".join((self.schema.header, varint(len(bodies)), varint(len(data)), data, self.schema.sync))
+        pieces = self.pieces[2 * low : 2 * high]
+        size = varint(sum(map(len, pieces)))
+        return b"".join((self.schema.header, varint(high - low), size, *pieces, self.schema.sync))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +85,7 @@ def build(
     by_schema: dict[str, Rows] = {}
     unreadable: list[Unreadable] = []
     left_out = 0
-    prefix, rows, size = b"", None, 0
+    prefix, size, rows = b"", 0, None
     for message in messages:
         if seen(message.headers()):
             left_out += 1
@@ -96,6 +101,8 @@ def build(
             rows = by_schema.setdefault(schema.tag, Rows(schema))
             size = schema.framing_size
             prefix = value[:size]
-        rows.bodies.append(value[size:] + suffix(message.offset() or 0))
-        rows.messages.append(message)
+            add, keep = rows.pieces.append, rows.messages.append
+        add(value[size:])
+        add(suffix(message.offset() or 0))
+        keep(message)
     return Block(list(by_schema.values()), unreadable, left_out, repeats.marks)

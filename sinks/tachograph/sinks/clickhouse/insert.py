@@ -73,7 +73,7 @@ def land(inserts: Inserts, table: str, rows: Rows, token: str, *, limit: int) ->
 
     The whole has the range's token and its schema; a part has the numbers of its rows too.
     """
-    count = len(rows.bodies)
+    count = len(rows)
     whole = f"{token}:{rows.schema.tag}"
 
     def attempt(low: int, high: int) -> RowsRefusedError | None:

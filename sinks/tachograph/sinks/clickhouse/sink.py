@@ -169,7 +169,7 @@ class Sink:
 
     def _finish(self, job: _Job) -> None:
         lane, refused = job.lane, len(job.given_up)
-        rows = sum(len(rows.bodies) for rows in job.block.rows) + len(job.block.unreadable)
+        rows = sum(len(rows) for rows in job.block.rows) + len(job.block.unreadable)
         lane.landed(job.range.end, job.block.marks)
         table = str(lane.topic.table)
         metrics.ROWS.labels(table).inc(rows - refused)
