@@ -15,9 +15,6 @@ MARKER: Final = b"\xa7\x47"
 _PREFIX = struct.Struct("<2sIII")
 PREFIX_SIZE: Final = _PREFIX.size
 _BODY = struct.Struct("<HB")
-_MAX_KEY: Final = 0xFFFF
-_MAX_HEADERS: Final = 0xFF
-_MAX_HEADER_NAME: Final = 0xFF
 
 
 class Frame(NamedTuple):
@@ -46,8 +43,6 @@ _names: dict[str, bytes] = {}
 
 def _encoded_name(name: str) -> bytes:
     raw = name.encode()
-    if len(raw) > _MAX_HEADER_NAME:
-        raise MessageMalformed(f"a header's name has {len(raw)} bytes; {_MAX_HEADER_NAME} is the most")
     encoded = bytes((len(raw),)) + raw
     if len(_names) < 256:  # noqa: PLR2004 - header names are a handful; a caller that invents them must not fill memory
         _names[name] = encoded
@@ -58,13 +53,15 @@ def encode_body(message: Message) -> bytes:
     """Everything of a message but its topic, which the segment names. Raises MessageMalformed."""
     key = message.key
     headers = message.headers
-    if len(key) > _MAX_KEY or len(headers) > _MAX_HEADERS:
-        raise MessageMalformed(f"a key of {len(key)} bytes or {len(headers)} headers are more than a frame takes")
-    parts = [_BODY.pack(len(key), len(headers)), key]
-    for name, value in headers:
-        parts += (_names.get(name) or _encoded_name(name), len(value).to_bytes(4, "little"), value)
-    parts.append(message.value)
-    return b"".join(parts)
+    try:
+        parts = [_BODY.pack(len(key), len(headers)), key]
+        for name, value in headers:
+            parts += (_names.get(name) or _encoded_name(name), len(value).to_bytes(4, "little"), value)
+        parts.append(message.value)
+        return b"".join(parts)
+    except (struct.error, TypeError, ValueError) as error:
+        # Too long a key, too many headers, something that is not bytes. The library's text may quote it; ours must not.
+        raise MessageMalformed(f"a message does not fit a frame ({type(error).__name__})") from None
 
 
 def encode_frame(index: int, body: bytes) -> bytes:

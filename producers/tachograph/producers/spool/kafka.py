@@ -6,12 +6,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 from tachograph.producers.publishing import Message
 from tachograph.producers.spool.identity import SPOOL_HEADER, SpoolCoordinates
-from tachograph.producers.spool.transport import Fate, Place, Report, TransportUnavailable
+from tachograph.producers.spool.transport import Fate, Found, Place, Report, TopicUnavailable, TransportUnavailable
 
 if TYPE_CHECKING:
     from tachograph.schemas.settings import KafkaSettings
 
 _LOGGER: Final = logging.getLogger("tachograph.spool.kafka")
+# The client warns at every start that the gapless guarantee is experimental. We know, and every crash test asks for it.
+_LOGGER.addFilter(lambda record: "enable.gapless.guarantee" not in record.getMessage())
 _OVERHEAD: Final = 2048
 """Room for the batch's own bytes and our header above the largest message that ``publish`` takes."""
 _QUEUE_KIB: Final = 64 * 1024
@@ -29,7 +31,8 @@ _REFUSALS: Final = frozenset(
 )
 """Errors that are about the message. All others are about the world, and the message is tried again."""
 _READ: Final = 500
-_POLL_S: Final = 0.2
+_POLL_S: Final = 0.05
+_PURGE_S: Final = 1.0
 
 
 class KafkaTransport:
@@ -80,7 +83,12 @@ class KafkaTransport:
 
     def poll(self, timeout: float) -> list[Report]:
         """Reports that have come in."""
-        self._producer.poll(0 if self._reports else timeout)
+        try:
+            self._producer.poll(0 if self._reports else timeout)
+        except self._client.KafkaException:
+            # Fatal for the producer, as any refusal is under the gapless guarantee. The reports are behind it.
+            self._producer.purge()
+            self._producer.flush(_PURGE_S)
         reports, self._reports = self._reports, []
         return reports
 
@@ -94,13 +102,11 @@ class KafkaTransport:
         finally:
             consumer.close()
 
-    def find(
-        self, topic: str, spool: bytes, floors: Mapping[int, int], stop: Callable[[], bool]
-    ) -> Mapping[Place, tuple[int, int]]:
+    def find(self, topic: str, floors: Mapping[bytes, Mapping[int, int]], stop: Callable[[], bool]) -> Found:
         """Read back."""
         consumer = self._consumer()
         try:
-            return self._find(consumer, topic, spool, floors, stop)
+            return self._find(consumer, topic, floors, stop)
         except self._client.KafkaException as error:
             raise TransportUnavailable(_sentence(topic, error)) from None
         finally:
@@ -113,11 +119,11 @@ class KafkaTransport:
         self._reports.clear()
 
     def _find(
-        self, consumer: Any, topic: str, spool: bytes, floors: Mapping[int, int], stop: Callable[[], bool]
-    ) -> dict[Place, tuple[int, int]]:
+        self, consumer: Any, topic: str, floors: Mapping[bytes, Mapping[int, int]], stop: Callable[[], bool]
+    ) -> Found:
         starts, ends = _ranges(self._watermarks(consumer, topic), floors)
         consumer.assign([self._client.TopicPartition(topic, partition, start) for partition, start in starts.items()])
-        found: dict[Place, tuple[int, int]] = {}
+        found: dict[bytes, dict[Place, tuple[int, int]]] = {spool: {} for spool in floors}
         silence = 0.0
         while ends:
             if stop() or silence > self._kafka.request_timeout_ms / 1000:
@@ -127,9 +133,9 @@ class KafkaTransport:
             for message in batch:
                 partition, offset = message.partition(), message.offset()
                 if message.error() is None:
-                    place = _place(message.headers(), spool)
-                    if place is not None:
-                        found[place] = (partition, offset)
+                    origin = _coordinates(message.headers())
+                    if origin is not None and origin.spool in found:
+                        found[origin.spool][origin.segment, origin.frame] = (partition, offset)
                     at_end = offset + 1 >= ends.get(partition, 0)
                 else:
                     at_end = message.error().name() == "_PARTITION_EOF"
@@ -152,7 +158,7 @@ class KafkaTransport:
         listed = consumer.list_topics(topic, timeout=seconds).topics[topic]
         if listed.error is not None or not listed.partitions:
             name = listed.error.name() if listed.error is not None else "no partitions"
-            raise TransportUnavailable(
+            raise TopicUnavailable(
                 f"topic {topic} is not usable ({name}); `tachograph topics apply` creates what is missing"
             )
         marks = {}
@@ -166,12 +172,12 @@ class KafkaTransport:
 
 
 def _ranges(
-    watermarks: Mapping[int, tuple[int, int]], floors: Mapping[int, int]
+    watermarks: Mapping[int, tuple[int, int]], floors: Mapping[bytes, Mapping[int, int]]
 ) -> tuple[dict[int, int], dict[int, int]]:
     """Where to begin and where to end reading, for the partitions that have something to read."""
     starts, ends = {}, {}
     for partition, (low, high) in watermarks.items():
-        floor = floors.get(partition, low)
+        floor = min(known.get(partition, low) for known in floors.values())
         # An end below the floor is another topic of the same name: read all of it.
         start = max(floor, low) if floor <= high else low
         if start < high:
@@ -184,14 +190,13 @@ def _failure(token: object, error: Any) -> Report:
     return Report(token, Fate.REFUSED if name.lstrip("_") in _REFUSALS else Fate.UNKNOWN, reason=name)
 
 
-def _place(headers: Any, spool: bytes) -> Place | None:
+def _coordinates(headers: Any) -> SpoolCoordinates | None:
     for name, value in headers or ():
-        if name == SPOOL_HEADER and value is not None and value.startswith(spool):
+        if name == SPOOL_HEADER and value is not None:
             try:
-                _, segment, frame = SpoolCoordinates.from_bytes(value)
+                return SpoolCoordinates.from_bytes(value)
             except ValueError:
                 return None
-            return segment, frame
     return None
 
 

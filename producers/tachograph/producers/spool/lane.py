@@ -104,20 +104,25 @@ class Lane:
         self.uncertain = False
 
     def next(self, limit: int) -> list[Entry]:
-        """The next messages to send, now in the window. Those that are in Kafka already are done at once."""
-        entries: list[Entry] = []
-        while self._again and len(entries) < limit:
-            entries.append(self._again.popleft())
-        if not entries:
-            entries = [Entry(self, item) for item in self.source.take(limit)]
-        self.window.extend(entries)
-        if self._already:
+        """Up to ``limit`` messages to send, now in the window. Those that are in Kafka already are done at once."""
+        unsent: list[Entry] = []
+        while len(unsent) < limit:
+            entries = self._take(limit - len(unsent))
+            if not entries:
+                break
+            self.window.extend(entries)
             for entry in entries:
-                there = self._already.get(entry.place)
+                there = self._already.get(entry.place) if self._already else None
                 if there is not None and not entry.done:
                     entry.finish(*there)
                     self.found += 1
-        return [entry for entry in entries if not entry.done]
+            unsent += [entry for entry in entries if not entry.done]
+        return unsent
+
+    def _take(self, limit: int) -> list[Entry]:
+        if self._again:
+            return [self._again.popleft() for _ in range(min(limit, len(self._again)))]
+        return [Entry(self, item) for item in self.source.take(limit)]
 
     def put_back(self, first: Entry) -> None:
         """``first`` and what follows it in the window could not be sent now."""

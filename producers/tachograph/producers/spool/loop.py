@@ -142,14 +142,16 @@ class SendLoop:
         item.remove()
 
     def _run(self) -> None:
-        try:
-            while not self._stopped:
+        while not self._stopped:
+            try:
                 if not self.turn() and not self.sender.in_flight:
                     self._rest()
-        except Exception:  # noqa: BLE001 - recording never breaks the agent
-            LOGGER.exception("the spool's thread has stopped; what it holds is sent by a later process")
-        finally:
-            self._end()
+            except Exception:
+                # Whatever it is, messages are in the spool, and what was under way is asked about. The sender waits
+                # longer after each failure, so this cannot fill the log.
+                LOGGER.exception("the spool's thread met an error and starts over")
+                self.sender.start_over()
+        self._end()
 
     def _end(self) -> None:
         self.sender.save_all()
@@ -159,8 +161,11 @@ class SendLoop:
 
     def _rest(self) -> None:
         """Wait for something to do, then let a batch gather."""
-        self.asleep = True
+        # In this order: whoever wakes us after the first line is heard, whoever published before the second is seen.
         self._wake.clear()
+        self.asleep = True
+        if self._stopped:
+            return
         if self._pending() or self._adoptions:
             # What is left could not be sent now: the broker is away, or an adopted spool has to settle.
             self._wake.wait(_RETRY_S)

@@ -14,12 +14,20 @@ from tachograph.producers.spool.files import Files
 from tachograph.producers.spool.lane import Entry, Lane
 from tachograph.producers.spool.options import SpoolOptions
 from tachograph.producers.spool.rejected import park
-from tachograph.producers.spool.transport import Connect, Fate, Report, Transport, TransportUnavailable
+from tachograph.producers.spool.transport import (
+    Connect,
+    Fate,
+    Report,
+    TopicUnavailable,
+    Transport,
+    TransportUnavailable,
+)
 
 _SLICE: Final = 32
 """Messages per turn. The agent's threads get the interpreter back in between; measured, see ``loop.py``."""
 _SAVE_INTERVAL_S: Final = 0.05
 _RETRY_S: Final = 1.0
+_TOPIC_RETRY_S: Final = 5.0
 _RETRY_MAX_S: Final = 30.0
 
 
@@ -59,11 +67,6 @@ class Sender:
         self.acknowledged = 0
         self.rejected = 0
 
-    @property
-    def found(self) -> int:
-        """Messages that were in Kafka already."""
-        return sum(lane.found for lane in self.lanes)
-
     def step(self, wait: float) -> bool:
         """Send some, hear some. True if there may be more to do at once.
 
@@ -74,6 +77,7 @@ class Sender:
         try:
             if now >= self._retry_at:
                 transport = self._transport = self._transport or self._connect()
+                self._ask(transport, now)
                 for lane in self.lanes:
                     busy = self._pump(transport, lane, now) or busy
         except TransportUnavailable as error:
@@ -82,7 +86,7 @@ class Sender:
         if self._transport is None:
             return False
         reports = self._transport.poll(wait if self.in_flight and not busy else 0.0)
-        self._hear(self._transport, reports)
+        self._hear(reports)
         self._advance(self._clock())
         return busy or bool(reports)
 
@@ -99,13 +103,36 @@ class Sender:
             self._transport = None
         self.in_flight = 0
 
+    def start_over(self) -> None:
+        """After an error that nobody foresaw: as if the producer had been lost."""
+        self.close()
+        self._recover(set(), "an unexpected error")
+
     def forget_transport(self) -> Transport | None:
         """The producer, given up without a word to it: in a forked child it must not be touched."""
         transport, self._transport = self._transport, None
         return transport
 
+    def _ask(self, transport: Transport, now: float) -> None:
+        """Learn what of the uncertain lanes is in Kafka, reading each topic once for all of them."""
+        uncertain = [lane for lane in self.lanes if lane.uncertain and now >= lane.not_before]
+        for topic in {lane.topic for lane in uncertain}:
+            lanes = [lane for lane in uncertain if lane.topic == topic]
+            try:
+                found = transport.find(topic, {lane.spool: lane.floors for lane in lanes}, self._stop)
+            except TopicUnavailable as error:
+                self._hold(lanes, now, error)
+                continue
+            for lane in lanes:
+                lane.checked(found[lane.spool])
+
+    def _hold(self, lanes: list[Lane], now: float, error: TopicUnavailable) -> None:
+        self._complaints.say("the spool waits for a topic: %s", error)
+        for lane in lanes:
+            lane.not_before = now + _TOPIC_RETRY_S
+
     def _pump(self, transport: Transport, lane: Lane, now: float) -> bool:
-        if now < lane.not_before or not lane.ready:
+        if now < lane.not_before or lane.uncertain or not lane.ready:
             return False
         room = 1 - self.in_flight if self._suspects else min(_SLICE, self._options.window - len(lane.window))
         if room <= 0:
@@ -113,10 +140,11 @@ class Sender:
         try:
             if not lane.based:
                 lane.base(transport.ends(lane.topic), sync=self._durable)
-            if lane.uncertain:
-                lane.checked(transport.find(lane.topic, lane.spool, lane.floors, self._stop))
             entries = lane.next(room)
             lane.troubled = False
+        except TopicUnavailable as error:
+            self._hold([lane], now, error)
+            return False
         except OSError as error:
             lane.troubled = True
             lane.not_before = now + _RETRY_S
@@ -130,7 +158,7 @@ class Sender:
             self.sent += 1
         return bool(entries)
 
-    def _hear(self, transport: Transport, reports: list[Report]) -> None:
+    def _hear(self, reports: list[Report]) -> None:
         refused: set[Entry] = set()
         trouble = ""
         for report in reports:
@@ -147,9 +175,7 @@ class Sender:
             if report.fate is Fate.REFUSED:
                 refused.add(entry)
         if trouble:
-            transport.close()
-            self._transport = None
-            self.in_flight = 0
+            self.close()
             self._recover(refused, trouble)
 
     def _recover(self, refused: set[Entry], trouble: str) -> None:

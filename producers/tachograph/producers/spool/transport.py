@@ -12,6 +12,10 @@ class TransportUnavailable(TachographError):  # noqa: N818 - a state of the worl
     """The broker cannot be asked now. Retry."""
 
 
+class TopicUnavailable(TransportUnavailable):
+    """The broker answers, but not about this topic. Retry; other topics may go on."""
+
+
 class Fate(Enum):
     """What became of a message that was sent."""
 
@@ -39,6 +43,10 @@ Place = tuple[int, int]
 """Segment and frame of a message in its spool."""
 
 
+Found = Mapping[bytes, Mapping[Place, tuple[int, int]]]
+"""By spool and place: partition and offset."""
+
+
 class Transport(Protocol):
     """One producer. Messages of a partition arrive in the order of ``send``, without gaps, or not at all.
 
@@ -55,13 +63,12 @@ class Transport(Protocol):
     def ends(self, topic: str) -> Mapping[int, int]:
         """Offset behind the last message of each partition. Raises TransportUnavailable."""
 
-    def find(
-        self, topic: str, spool: bytes, floors: Mapping[int, int], stop: Callable[[], bool]
-    ) -> Mapping[Place, tuple[int, int]]:
-        """Partition and offset of every message of a spool that is in the topic.
+    def find(self, topic: str, floors: Mapping[bytes, Mapping[int, int]], stop: Callable[[], bool]) -> Found:
+        """Which messages of these spools are in the topic, and where.
 
-        Reads each partition from its floor, or from its start where there is none or where the topic no longer
-        reaches back to it, to its present end. Raises TransportUnavailable, also when ``stop`` says so.
+        ``floors`` are by spool and partition. Reads each partition once, from its lowest floor, or from its start
+        where a spool has none or where the topic no longer reaches back to it, to its present end. Raises
+        TransportUnavailable, also when ``stop`` says so.
         """
 
     def close(self) -> None:
