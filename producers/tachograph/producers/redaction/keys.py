@@ -13,7 +13,7 @@ HEADER_RULE: Final = "header-value"
 """Rule id of headers in text whose value is the rest of the line."""
 
 _SEPARATORS: Final = re.compile(r"[\s_.:-]+")
-_LONGEST_NAME: Final = 200  # a longer key is content, and content rules deal with it
+_TAIL: Final = 200  # characters of a name that are looked at: longer than any ending
 _WINDOW: Final = 256
 _EXACT_FORMS: Final = ("{}=", "{}:", "{} =", '{}"', "{}'", "-{} ")
 
@@ -43,7 +43,7 @@ def name_test(names: KeyNames) -> Callable[[str], bool]:
         return folded.endswith(endings) or folded in exact
 
     def is_secret(name: str) -> bool:
-        return len(name) <= _LONGEST_NAME and short(name)
+        return short(name[-_TAIL:])
 
     return is_secret
 

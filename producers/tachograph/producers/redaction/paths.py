@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["path_test"]
 
-_LONGEST_PATH: Final = 4096  # PATH_MAX; what is longer is no path of a file
+_TAIL: Final = 4096  # characters of a path that are looked at: PATH_MAX
 
 
 def path_test(names: PathNames) -> Callable[[str], bool]:
@@ -21,8 +21,7 @@ def path_test(names: PathNames) -> Callable[[str], bool]:
     regexes = _compiled(names.regexes)
 
     def is_secret(path: str) -> bool:
-        if len(path) > _LONGEST_PATH:
-            return False
+        path = path[-_TAIL:]
         # The same file in any spelling: C:\x\.ENV, ./x/.env, file:///x/.env
         normal = "/" + path.strip().replace("\\", "/").removeprefix("file://").lower().lstrip("/")
         if dropped.search(normal) and not kept.search(normal):
