@@ -37,11 +37,16 @@ check: $(STAMP) ## lint, types, import contracts, layout
 test: $(STAMP) ## the whole suite, on a real Kafka broker and a real ClickHouse server
 	$(RUN)python -m pytest
 
-bench: $(STAMP) ## ratios against a reference measured in the same run
-	$(RUN)python -m benchmarks
+BENCH_STAMP := .venv-bench/.installed
+$(BENCH_STAMP): pyproject.toml uv.lock $(filter .tools/bin/uv,$(UV))
+	UV_PROJECT_ENVIRONMENT=.venv-bench $(UV) sync --locked --all-extras --group bench
+	@touch $@
+
+bench: $(BENCH_STAMP) ## ratios against a reference measured in the same run
+	.venv-bench/bin/python -m benchmarks $(ARGS)
 
 demo: $(STAMP) ## start everything, run a scripted agent, show what landed
 	$(RUN)tachograph demo $(ARGS)
 
 clean: ## remove what the commands above made
-	rm -rf .venv .tools .tachograph dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-bench .tools .tachograph dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
