@@ -18,7 +18,7 @@ class Acting:
     ::
 
         with run.acting("edit", "rename the helper") as action:
-            action.artifacts.append(artifacts.file_edit(...))
+            action.artifacts.append(run.artifacts.file_edit("a.py", before, after))
     """
 
     def __init__(self, run: "Run", action_type: ActionType | str, summary: str, artifacts: Iterable[Any]) -> None:

@@ -28,6 +28,7 @@ from tachograph.producers.tools.legs import CallLegs
 from tachograph.schemas.enums import ActionType, DecisionType, FaultTrigger, RunStatus, SignalType
 
 if TYPE_CHECKING:
+    from tachograph.producers.artifacts import ArtifactBuilder
     from tachograph.producers.tracer import Tracer
 
 _NANOS_PER_MS = 1_000_000
@@ -52,6 +53,7 @@ class Run:
         self.request_body = start.request_body
         self.audit: AuditTrail | None = None
         self.results = PendingResults()
+        self._artifacts: ArtifactBuilder | None = None
         self.faults = Faults(
             recorder, start.run_id, tracer.capture_key, self._stopping, loop_threshold=tracer.options.loop_threshold
         )
@@ -176,7 +178,7 @@ class Run:
     ) -> str | None:
         """Record an action boundary: an edit, a test run, a pull request, a deployment. Returns its event id.
 
-        Actions that involve code carry artifacts; ``tachograph.producers.artifacts`` builds them.
+        Actions that involve code carry artifacts; ``run.artifacts`` builds them.
         """
         self.check_going()
         span_id = self.recorder.ids.span_id()
@@ -201,6 +203,15 @@ class Run:
     def acting(self, action_type: ActionType | str, summary: str, *, artifacts: Iterable[Any] = ()) -> Acting:
         """The same around code that does it: a context manager that collects artifacts, or a decorator."""
         return Acting(self, action_type, summary, artifacts)
+
+    @property
+    def artifacts(self) -> "ArtifactBuilder":
+        """Builds artifacts in the run's capture mode: file edits, commands, test runs, pull requests, commits."""
+        if self._artifacts is None:
+            from tachograph.producers.artifacts import ArtifactBuilder  # noqa: PLC0415 - brings pydantic
+
+            self._artifacts = ArtifactBuilder(self.recorder.policy)
+        return self._artifacts
 
     def no_op(self, reason: str) -> str | None:
         """The agent decided to do nothing, and says why."""

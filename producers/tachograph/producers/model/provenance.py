@@ -1,7 +1,9 @@
 """Prompt provenance and model output as a DecisionEvent carries them, in the call's capture mode."""
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
+
+import orjson
 
 from tachograph.producers import checks
 from tachograph.producers.capture import CapturePolicy
@@ -10,6 +12,11 @@ from tachograph.producers.model.response import ModelResponse
 from tachograph.producers.pointers import pair, pointer_body
 from tachograph.schemas.canonical import CanonicalError, canonical_bytes, prompt_bundle_hash
 from tachograph.schemas.enums import Provider
+
+
+_MOST_CHARACTERS: Final = 128 * 1024  # of all messages of a bundle together: at 4 bytes each, half of a Kafka message
+_MOST_MESSAGES: Final = 256
+_HEAD: Final = 512
 
 
 def provenance_body(
@@ -26,7 +33,7 @@ def provenance_body(
         bundle_hash = prompt_bundle_hash(bundle)
     except CanonicalError:
         bundle_hash = None  # nullable on the wire: the stream reports it
-    captured = policy.bundle(bundle)
+    captured, pointer = _fitted(policy.bundle(bundle), policy)
     return {
         "provider": provider.value,
         "model": model,
@@ -34,13 +41,22 @@ def provenance_body(
         "prompt_bundle": _bundle_body(captured),
         "prompt_bundle_hash": bundle_hash,
         "sent_hash": sent_hash,
-        "bundle_pointer": pointer_body(getattr(captured, "pointer", None)),
+        "bundle_pointer": pointer,
         "parameters": {
             "temperature": checks.maybe_number(parameters.get("temperature")),
             "top_p": checks.maybe_number(parameters.get("top_p")),
             "max_tokens": checks.maybe_count(parameters.get("max_tokens")),
         },
     }
+
+
+def _fitted(captured: dict[str, Any], policy: CapturePolicy) -> tuple[dict[str, Any], dict[str, Any] | None]:
+    """Move a bundle that would burst its message to the artifact store, and leave the beginning of each message."""
+    if sum(len(message["content"]) for message in captured["messages"]) <= _MOST_CHARACTERS:
+        return captured, None
+    pointer = policy.text(orjson.dumps(captured).decode(), suffix=".json").pointer
+    kept = [message | {"content": message["content"][:_HEAD]} for message in captured["messages"][:_MOST_MESSAGES]]
+    return captured | {"messages": kept}, pointer_body(pointer)
 
 
 def output_body(response: ModelResponse, policy: CapturePolicy, label: Label, latency_ms: int) -> dict[str, Any]:
