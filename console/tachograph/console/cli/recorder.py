@@ -89,7 +89,7 @@ def redact(
 
     text = sys.stdin.buffer.read().decode(errors="replace")
     result = Redactor(RulePack.load(*rules) if rules else default_pack()).text(text)
-    counts = {finding.rule_id: finding.count for finding in result.findings}
+    counts = {finding.rule_id: finding.total for finding in result.findings}
     if as_json:
         print_json({"text": result.text, "redactions": counts, "dropped": result.dropped_reason})
         return
