@@ -10,7 +10,7 @@ import clickhouse_connect
 from clickhouse_connect.driver.client import Client
 
 from benchmarks import decoding_sink
-from benchmarks.report import Ratio
+from benchmarks.report import Ratio, Result
 from benchmarks.workload import load, steady_rate, tool_call_rows
 from tachograph.schemas.settings import Settings
 from tachograph.schemas.topics import row_topic
@@ -20,7 +20,7 @@ BATCH = "10000"
 GOAL = 2.0
 
 
-def measure(settings: Settings, folder: Path) -> list[Ratio]:
+def measure(settings: Settings, folder: Path) -> list[Result]:
     """Load the rows once; land them with both sinks, one after the other."""
     load(
         settings,

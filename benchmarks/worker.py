@@ -8,7 +8,7 @@ from pathlib import Path
 
 from confluent_kafka import Consumer
 
-from benchmarks.report import Ratio
+from benchmarks.report import Ratio, Result
 from benchmarks.workload import decision_events, load, steady_rate, stored
 from tachograph.schemas.settings import Settings
 from tachograph.schemas.topics import EVENTS, row_topic
@@ -19,7 +19,7 @@ RUNS = 400
 GOAL = 0.12
 
 
-def measure(settings: Settings, folder: Path) -> list[Ratio]:
+def measure(settings: Settings, folder: Path) -> list[Result]:
     """Load the events once; read them plainly, with the worker, and plainly again."""
     load(settings, EVENTS.name, ({"key": key, "value": value} for key, value in decision_events(EVENTS_COUNT, RUNS)))
     before = plain_rate(settings, "bench-plain-1")

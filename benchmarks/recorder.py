@@ -1,0 +1,128 @@
+"""What an agent pays: one recorded tool call beside an OpenTelemetry span and Langfuse's decorator, in turns."""
+
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+
+from benchmarks.peers import ONE_KB, PROSE, langfuse_observe, opentelemetry_span, tool
+from benchmarks.report import Figure, Ratio, Result
+from tachograph.producers import Tracer
+from tachograph.producers.hooks import HookMatcher, HookRegistry, PostHookResult, PreHookResult, ToolUseContext
+from tachograph.producers.redaction import Redactor
+from tachograph.producers.spool import SpoolOptions, SpoolPublisher
+from tachograph.schemas.settings import Settings
+
+ROUNDS = 30
+CALLS = 100
+WARM_UP = 200
+MICRO = 1000
+"""Nanoseconds."""
+
+
+def measure(settings: Settings, folder: Path) -> list[Result]:
+    """Every subject in turns, so that a noisy neighbour hits them alike."""
+    with ExitStack() as stack:
+        subjects = {
+            "OpenTelemetry span": stack.enter_context(opentelemetry_span()),
+            "Langfuse @observe": stack.enter_context(langfuse_observe()),
+            "recorded tool call, memory": stack.enter_context(recorded_call(settings, folder, "memory")),
+            "recorded tool call, process": stack.enter_context(recorded_call(settings, folder, "process")),
+        }
+        costs = in_turns(subjects)
+    p50 = {name: statistics.median(values) / MICRO for name, values in costs.items()}
+    p99 = {name: statistics.quantiles(values, n=100)[98] / MICRO for name, values in costs.items()}
+    memory, process = "recorded tool call, memory", "recorded tool call, process"
+    otel, langfuse = "OpenTelemetry span", "Langfuse @observe"
+    return [
+        Ratio(f"{memory}, p50", p50[memory], f"{otel}, p50", p50[otel], 1.0, "µs", at_most=True),
+        Ratio(f"{memory}, p99", p99[memory], f"{otel}, p99", p99[otel], 1.0, "µs", at_most=True),
+        Ratio(f"{process}, p50", p50[process], f"{langfuse}, p50", p50[langfuse], 0.6, "µs", at_most=True),
+        Ratio(f"{process}, p99", p99[process], f"{langfuse}, p99", p99[langfuse], 0.6, "µs", at_most=True),
+        Figure("hook overhead per tool call, p99", hook_overhead(settings, folder), 1000, "µs", at_most=True),
+        Figure("redaction of prose", redaction_rate(), 25, "MB/s", at_most=False),
+        *import_times(),
+    ]
+
+
+def in_turns(subjects: dict[str, Callable[[], object]]) -> dict[str, list[int]]:
+    """Nanoseconds of every call."""
+    for call in subjects.values():
+        for _ in range(WARM_UP):
+            call()
+    costs: dict[str, list[int]] = {name: [] for name in subjects}
+    for _ in range(ROUNDS):
+        for name, call in subjects.items():
+            for _ in range(CALLS):
+                before = time.perf_counter_ns()
+                call()
+                costs[name].append(time.perf_counter_ns() - before)
+    return costs
+
+
+@contextmanager
+def recorded_call(
+    settings: Settings, folder: Path, durability: str, hooks: HookRegistry | None = None
+) -> Iterator[Callable[[], object]]:
+    """One tool call through the boundary: redacted, encoded, spooled."""
+    options = SpoolOptions(folder=folder / f"spool-{durability}", durability=durability)  # type: ignore[arg-type]
+    publisher = SpoolPublisher(options, kafka=settings.kafka)
+    tracer = Tracer("bench", publisher=publisher, tools={"echo": tool}, hooks=hooks, strict=True)
+    with tracer, tracer.start_run("measure") as run:
+        # Each input differs, or the loop guard would see a loop.
+        numbers = iter(range(10**9))
+        yield lambda: run.tools.execute("echo", {"text": ONE_KB, "number": next(numbers)})
+
+
+def hook_overhead(settings: Settings, folder: Path) -> float:
+    """Microseconds at p99 that one pre-hook and one post-hook add to a call."""
+
+    def before(_context: ToolUseContext) -> PreHookResult:
+        return PreHookResult()
+
+    def after(_context: ToolUseContext, _output: object) -> PostHookResult:
+        return PostHookResult()
+
+    registry = HookRegistry()
+    registry.register(HookMatcher(pre_hooks=(before,), post_hooks=(after,)))
+    with (
+        recorded_call(settings, folder / "plain", "memory") as plain,
+        recorded_call(settings, folder / "hooked", "memory", registry) as hooked,
+    ):
+        costs = in_turns({"plain": plain, "hooked": hooked})
+    quantile = {name: statistics.quantiles(values, n=100)[98] for name, values in costs.items()}
+    return max(0.0, quantile["hooked"] - quantile["plain"]) / MICRO
+
+
+def redaction_rate() -> float:
+    """MB/s of prose through the default rules on one core."""
+    redactor, text = Redactor(), PROSE * 10_000
+    redactor.text(text)
+    started, done = time.perf_counter(), 0
+    while time.perf_counter() - started < 1.0:
+        redactor.text(text)
+        done += len(text)
+    return done / (time.perf_counter() - started) / 1e6
+
+
+def import_times() -> list[Result]:
+    """Import of the recorder beside that of the OpenTelemetry SDK; medians of seven fresh interpreters."""
+    ours = import_ms("from tachograph.producers import Tracer")
+    theirs = import_ms("import opentelemetry.sdk.trace")
+    return [
+        Figure("import of the recorder", ours, 150, "ms", at_most=True),
+        Ratio("import of the recorder", ours, "import opentelemetry.sdk.trace", theirs, 1.5, "ms", at_most=True),
+    ]
+
+
+def import_ms(statement: str) -> float:
+    """Milliseconds of one import statement in a fresh interpreter."""
+    code = f"import time; t = time.perf_counter(); {statement}; print((time.perf_counter() - t) * 1000)"
+    runs = [
+        float(subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True).stdout)
+        for _ in range(7)
+    ]
+    return statistics.median(runs)
