@@ -82,6 +82,28 @@ def test_a_lost_cursor_costs_time_and_no_repeats(
     assert drained(tmp_path / "spool", broker) == list(range(8))
 
 
+def test_what_the_kernel_still_sends_for_the_dead_is_waited_for(
+    make: Make, broker: FakeBroker, clock: FakeClock
+) -> None:
+    """Kafka is asked when it must have arrived, and not before."""
+    publisher = make()
+    publisher.publish(message(0))
+    turn_until_quiet(publisher)
+    publisher.publish(message(1))
+    late = broker.transports[-1]
+    late.pace = 0
+    publisher.turn()
+    die(publisher)
+    adopter = make(settle=1.0)
+    clock.now += 0.9
+    turn_until_quiet(adopter)
+    late.take_silently(1)
+    clock.now += 0.2
+    turn_until_quiet(adopter)
+    assert numbers(broker.values(TOPIC)[b"run"]) == [0, 1]
+    assert adopter.stats().already_there >= 1
+
+
 def test_an_adopter_that_dies_is_adopted(make: Make, broker: FakeBroker, clock: FakeClock, tmp_path: Path) -> None:
     """Half of it sent by one, half by the next."""
     publisher = make(segment_bytes=100)

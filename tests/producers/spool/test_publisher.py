@@ -296,10 +296,12 @@ def test_what_was_only_in_memory_when_closed_is_counted(make: Make, caplog: pyte
 
 
 def test_a_successor_sends_what_the_dead_left_before_its_own(make: Make, broker: FakeBroker, clock: FakeClock) -> None:
-    """A run may go on in a new process under the same key."""
+    """A run may go on in a new process under the same key, so its messages wait while the dead one's settle."""
     first = make()
     for number in range(5):
         first.publish(message(number))
+        if number < 3:
+            turn_until_quiet(first)
     die(first)
     second = make()
     for number in range(5, 10):

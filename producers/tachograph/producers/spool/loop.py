@@ -146,7 +146,7 @@ class SendLoop:
             try:
                 if not self.turn() and not self.sender.in_flight:
                     self._rest()
-            except Exception:
+            except Exception:  # noqa: BLE001 - recording never breaks the agent
                 # Whatever it is, messages are in the spool, and what was under way is asked about. The sender waits
                 # longer after each failure, so this cannot fill the log.
                 LOGGER.exception("the spool's thread met an error and starts over")

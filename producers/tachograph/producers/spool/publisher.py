@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, NoReturn
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from tachograph.producers.publishing import (
     Dropped,
@@ -21,21 +21,20 @@ from tachograph.producers.publishing import (
     SpoolUnavailable,
 )
 from tachograph.producers.spool.complaints import LOGGER, Complaints
-from tachograph.producers.spool.cursor import CursorFile
 from tachograph.producers.spool.exiting import close_at_exit
 from tachograph.producers.spool.files import OS_FILES, Files
 from tachograph.producers.spool.forking import abandon, follow_forks
 from tachograph.producers.spool.frames import PREFIX_SIZE, encode_body
 from tachograph.producers.spool.identity import SPOOL_ID_SIZE
-from tachograph.producers.spool.inlet import FileInlet, Inlet, QueueInlet
+from tachograph.producers.spool.inlet import Inlet
 from tachograph.producers.spool.kafka import KafkaTransport
 from tachograph.producers.spool.lane import Lane
 from tachograph.producers.spool.loop import SendLoop
 from tachograph.producers.spool.options import SpoolOptions
 from tachograph.producers.spool.segment import usable_topic
 from tachograph.producers.spool.sender import Sender
-from tachograph.producers.spool.source import QueueSource, SegmentSource
 from tachograph.producers.spool.subfolder import Subfolder
+from tachograph.producers.spool.topic import OwnTopic, in_files, in_memory
 from tachograph.producers.spool.transport import Connect
 from tachograph.schemas.enums import DropReason
 from tachograph.schemas.errors import ConfigError
@@ -44,11 +43,6 @@ if TYPE_CHECKING:
     from tachograph.schemas.settings import KafkaSettings, Settings
 
 _LEAST_JOIN_S: Final = 0.5
-
-
-class _Topic(NamedTuple):
-    inlet: Inlet
-    lane: Lane
 
 
 class SpoolPublisher:
@@ -199,7 +193,7 @@ class SpoolPublisher:
         self._changed = threading.Condition(self._lock)
         self._waiters = 0
         self._inlets: dict[str, Inlet] = {}
-        self._topics: dict[str, _Topic] = {}
+        self._topics: dict[str, OwnTopic] = {}
         self._home: Subfolder | None = None
         self._loop: SendLoop | None = None
         self._taken = self._freed = 0
@@ -247,22 +241,15 @@ class SpoolPublisher:
             self._open()
         if self._loop is None:
             self._drop(SpoolUnavailable("the spool's folder is unusable"))
-        lane: Lane
-        inlet: Inlet
-        if self._home is None:
-            inlet = queue = QueueInlet()
-            lane = Lane(self._spool, topic, QueueSource(queue.queue), None)
-        else:
-            cursor = CursorFile(self._files, self._home.path, topic)
-            cursor.reserve()
-            inlet = shelf = FileInlet(
-                self._files, self._home, topic, segment_bytes=self._options.segment_bytes, durable=self._durable
-            )
-            lane = Lane(self._spool, topic, SegmentSource(self._files, self._home.path, topic, shelf), cursor)
-        self._loop.add(lane)
-        self._topics[topic] = _Topic(inlet, lane)
-        self._inlets[topic] = inlet
-        return inlet
+        own = (
+            in_memory(self._spool, topic)
+            if self._home is None
+            else in_files(self._files, self._home, topic, self._options)
+        )
+        self._loop.add(own.lane)
+        self._topics[topic] = own
+        self._inlets[topic] = own.inlet
+        return own.inlet
 
     def _commit(self, inlet: Inlet, ticket: object, size: int) -> None:
         try:
@@ -317,7 +304,7 @@ class SpoolPublisher:
         for topic in self._topics.values():
             with contextlib.suppress(OSError):  # the last sync, for frames whose callers have been told already
                 topic.inlet.close()
-            if topic.lane.passed >= topic.inlet.total:
+            if topic.done:
                 topic.lane.remove()
             else:
                 topic.lane.close()

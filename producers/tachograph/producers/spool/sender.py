@@ -23,8 +23,9 @@ from tachograph.producers.spool.transport import (
     TransportUnavailable,
 )
 
-_SLICE: Final = 32
-"""Messages per turn. The agent's threads get the interpreter back in between; measured, see ``loop.py``."""
+_SLICE: Final = 8
+"""Messages per turn; the agent's threads get the interpreter back in between. p99 of ``publish`` in a loop that does
+nothing else, on two busy cores: 692 µs with 32, 252 µs with 8."""
 _SAVE_INTERVAL_S: Final = 0.05
 _RETRY_S: Final = 1.0
 _TOPIC_RETRY_S: Final = 5.0
