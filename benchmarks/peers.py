@@ -14,9 +14,9 @@ PROSE = "The parser drops the last token of a line that ends in a comment; the t
 ONE_KB = (PROSE * 11)[:1000]
 
 
-def tool(tool_input: dict[str, Any]) -> str:
+def tool(text: str, number: int = 0) -> str:
     """A tool that costs nothing itself."""
-    del tool_input
+    del text, number
     return ONE_KB
 
 
@@ -37,7 +37,7 @@ def opentelemetry_span() -> Iterator[Callable[[], object]]:
         with tracer.start_as_current_span("echo") as span:
             span.set_attribute("gen_ai.tool.name", "echo")
             span.set_attribute("gen_ai.tool.call.arguments", ONE_KB)
-            span.set_attribute("gen_ai.tool.call.result", tool({}))
+            span.set_attribute("gen_ai.tool.call.result", tool(ONE_KB))
 
     yield call
     provider.shutdown()
@@ -51,7 +51,7 @@ def langfuse_observe() -> Iterator[Callable[[], object]]:
 
         @observe(name="echo")
         def observed(text: str) -> str:
-            return tool({"text": text})
+            return tool(text)
 
         yield lambda: observed(ONE_KB)
         client.shutdown()
