@@ -15,7 +15,7 @@ What does not
     coordinates are not above the highest seen from that spool in that partition: a reader drops it by that rule.
 """
 
-from tachograph.producers.spool.drain import DrainReport, drain
+from tachograph.producers.spool.draining import DrainReport, drain
 from tachograph.producers.spool.identity import SPOOL_HEADER, SpoolCoordinates
 from tachograph.producers.spool.inspection import SegmentReport, SpoolReport, SubfolderReport, inspect
 from tachograph.producers.spool.options import SpoolOptions

@@ -2,7 +2,7 @@
 
 import contextlib
 import dataclasses
-import secrets
+import os
 import threading
 import time
 from collections import Counter
@@ -216,7 +216,7 @@ class SpoolPublisher:
                     error.strerror,
                 )
                 self._options = dataclasses.replace(self._asked, durability="memory")
-        self._spool = self._home.spool if self._home is not None else secrets.token_bytes(SPOOL_ID_SIZE)
+        self._spool = self._home.spool if self._home is not None else os.urandom(SPOOL_ID_SIZE)
         loop = SendLoop(
             self._options,
             lambda stop: Sender(

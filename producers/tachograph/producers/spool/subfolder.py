@@ -8,7 +8,6 @@ import contextlib
 import fcntl
 import os
 import re
-import secrets
 import time
 from pathlib import Path
 from typing import Final
@@ -37,7 +36,7 @@ class Subfolder:
     def create(cls, files: Files, root: Path, *, durable: bool = False) -> "Subfolder":
         """A new one for this process. Raises OSError if the folder is unusable."""
         files.mkdir(root)
-        spool = secrets.token_bytes(SPOOL_ID_SIZE)
+        spool = os.urandom(SPOOL_ID_SIZE)
         unborn = root / f"{_UNBORN}{spool.hex()}"
         files.mkdir(unborn)
         fd = files.open(unborn / LOCK, os.O_RDWR | os.O_CREAT)
