@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, TopicPartition
-from confluent_kafka.admin import AdminClient, NewTopic
+from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
 from tachograph.processors import TopicNames
 from tachograph.processors.deadletters import RawRecord
@@ -124,8 +124,8 @@ class Pipeline:
             by_partition.setdefault(record.partition, []).append(record)
         landed = []
         for records in by_partition.values():
-            for message in PartitionWorker(prefix=self.names.prefix).run(records).messages:
-                landed.append(_landed(message.topic, message.partition, message.key, message.value, message.headers))
+            messages = PartitionWorker(prefix=self.names.prefix).run(records).messages
+            landed += [_landed(m.topic, m.partition, m.key, m.value, m.headers) for m in messages]
         return sorted(landed, key=_place)
 
     def landed(self) -> list[Landed]:
@@ -157,16 +157,17 @@ class Pipeline:
     def wait_until_landed(self, count: int) -> None:
         """Wait until a sink would have landed this many messages."""
         deadline = time.monotonic() + DEADLINE_S
-        highest: dict[tuple[str, int], tuple[int, int]] = {}
+        highest: dict[Any, tuple[int, int]] = {}
         landed = 0
         with closing(self._reader(self.names.outputs)) as reader:
             while landed < count:
                 assert time.monotonic() < deadline, f"only {landed} of {count} outputs\n{self.log()}"
                 for message in reader.consume(500, 0.1):
-                    item = _landed(message.topic(), message.partition(), None, None, message.headers())
-                    place = (item.topic, item.partition)
-                    if item.source[:2] > highest.get(place, (-1, -1)):
-                        highest[place] = item.source[:2]
+                    place = (message.topic(), message.partition())
+                    headers: Any = dict(message.headers() or [])
+                    source = SourceCoordinates.from_bytes(headers[Header.SOURCE])
+                    if source[:2] > highest.get(place, (-1, -1)):
+                        highest[place] = source[:2]
                         landed += 1
 
     def states(self) -> dict[bytes, tuple[int, bytes | None]]:
@@ -184,18 +185,23 @@ class Pipeline:
         return reader
 
     def _all(self, topics: Iterable[str]) -> Iterator[Any]:
+        left = self._ends(topics)
         with closing(self._reader(topics)) as reader:
-            left = {
-                (tp.topic, tp.partition): end
-                for tp in reader.assignment()
-                if (end := reader.get_watermark_offsets(tp, timeout=DEADLINE_S)[1])
-            }
             while left:
                 for message in reader.consume(1000, 0.2):
                     assert message.error() is None
                     yield message
-                    if message.offset() + 1 >= left[message.topic(), message.partition()]:
-                        del left[message.topic(), message.partition()]
+                    place, offset = (message.topic(), message.partition()), message.offset()
+                    assert offset is not None
+                    if offset + 1 >= left.get(place, 0):
+                        left.pop(place, None)
+
+    def _ends(self, topics: Iterable[str]) -> dict[tuple[str | None, int | None], int]:
+        latest: OffsetSpec = OffsetSpec.latest()  # type: ignore[no-untyped-call]
+        asked = {TopicPartition(topic, p): latest for topic in topics for p in range(PARTITIONS)}
+        found = {(tp.topic, tp.partition): future for tp, future in self._admin.list_offsets(asked).items()}
+        ends = {place: future.result(DEADLINE_S).offset for place, future in found.items()}
+        return {place: end for place, end in ends.items() if end}
 
 
 def _landed(topic: str, partition: int, key: bytes | None, value: bytes | None, headers: Any) -> Landed:

@@ -5,7 +5,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from aiokafka.partitioner import DefaultPartitioner
+from aiokafka.partitioner import DefaultPartitioner  # type: ignore[import-untyped]
 
 from tachograph.processors.state import RunState
 from tachograph.schemas.headers import stream_name

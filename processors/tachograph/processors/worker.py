@@ -21,6 +21,7 @@ from typing import Any, Final
 from faust.types import TP
 
 from tachograph.processors.batch import Batch, BatchProcessor
+from tachograph.processors.continuity import Continuity, Verdict
 from tachograph.processors.deadletters import Message, RawRecord
 from tachograph.processors.errors import WorkerCrashedError, WorkerError
 from tachograph.processors.metrics import WorkerMetrics
@@ -58,6 +59,7 @@ class Worker:
         self._metrics = metrics
         self._stopping = False
         self._in_batch = asyncio.Lock()
+        self._continuity = Continuity(lambda partition: app.consumer.committed(TP(names.events, partition)))
         self._table: RunTable = app.tables.add(RunTable(app, partitions=partitions, on_error=self._fail))
         topic = app.topic(
             names.events,
@@ -92,23 +94,7 @@ class Worker:
 
     async def _handle(self, events: list[Any]) -> None:
         started = perf_counter()
-        generation = self._app.consumer_generation_id
-        runs: dict[int, Runs] = {}
-        records = []
-        for event in events:
-            message = event.message
-            # Read under an earlier assignment: it is read again under this one, if it is still ours.
-            if message.generation_id != generation:
-                continue
-            partition = message.partition
-            if partition not in runs:
-                held = self._table.runs(partition)
-                if held is None:
-                    continue
-                runs[partition] = held
-            records.append(_raw(message))
-        if not records:
-            return
+        records, runs, reread = self._admit(events)
         self._table.in_hand = set(runs)
         try:
             batch = self._processor.run(records, runs.__getitem__)
@@ -117,9 +103,39 @@ class Worker:
             for partition, next_offset in batch.next_offsets.items():
                 if self._table.runs(partition) is runs[partition]:
                     self._app.consumer.done(TP(self._names.events, partition), next_offset)
+            if reread:
+                log.warning("records of partitions %s went missing on the way and are read again", sorted(reread))
+                await self._app.consumer.seek_wait(
+                    {TP(self._names.events, partition): offset for partition, offset in reread.items()}
+                )
         finally:
             self._table.in_hand = set()
         self._metrics.add(batch, perf_counter() - started)
+
+    def _admit(self, events: list[Any]) -> tuple[list[RawRecord], dict[int, Runs], dict[int, int]]:
+        """The records to process, the runs of their partitions, and from where partitions must be read again."""
+        generation = self._app.consumer_generation_id
+        records: list[RawRecord] = []
+        runs: dict[int, Runs] = {}
+        reread: dict[int, int] = {}
+        for event in events:
+            message = event.message
+            partition, offset = message.partition, message.offset
+            # Read under an earlier assignment: it is read again under this one, if it is still ours.
+            if message.generation_id != generation:
+                continue
+            if partition not in runs:
+                held = self._table.runs(partition)
+                if held is None:
+                    continue
+                runs[partition] = held
+                self._continuity.follow(partition, held)
+            verdict = self._continuity.admit(partition, offset)
+            if verdict is Verdict.PROCESS:
+                records.append(_raw(message))
+            elif verdict is Verdict.REREAD:
+                reread[partition] = self._continuity.expected(partition) or 0
+        return records, runs, reread
 
     def _state_messages(self, batch: Batch, runs: dict[int, Runs]) -> Iterator[Message]:
         changelog = self._table.changelog_topic_name
