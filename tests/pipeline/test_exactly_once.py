@@ -39,15 +39,21 @@ def test_every_record_lands_once_whatever_is_killed(stack: Settings, tmp_path: P
         kills = [sink] * SINK_KILLS + [worker] * WORKER_KILLS
         chance.shuffle(kills)
         share = len(records) // len(kills)
+
+        def missing() -> str:
+            found = found_rows(database, label, expected)
+            counts = {table: sum(event not in found.get(table, {}) for event in expected[table]) for table in expected}
+            return f"seed {seed}, event ids without a row by table: {counts}"
+
         for number, victim in enumerate(kills):
-            send(stack, records[number * share : (number + 1) * share])
             before = landed(database, label, expected)
-            wait_for(lambda: landed(database, label, expected) > before, worker, sink)  # noqa: B023 - used at once
+            send(stack, records[number * share : (number + 1) * share])
+            wait_for(lambda: landed(database, label, expected) > before, missing, worker, sink)  # noqa: B023 - used at once
             victim.run_for(chance.uniform(0, 0.4))
             victim.kill()
             victim.start()
         send(stack, records[len(kills) * share :])
-        wait_for(lambda: landed(database, label, expected) >= total, worker, sink)
+        wait_for(lambda: landed(database, label, expected) >= total, missing, worker, sink)
         assert found_rows(database, label, expected) == expected, f"seed {seed}"
 
 
@@ -81,11 +87,11 @@ def union(tables: Iterable[str]) -> str:
     )
 
 
-def wait_for(condition: Callable[[], bool], *parts: Part) -> None:
+def wait_for(condition: Callable[[], bool], describe: Callable[[], str], *parts: Part) -> None:
     deadline = time.monotonic() + 120
     while not condition():
         for part in parts:
             assert part.alive(), f"{part.command} ended: {part.log_tail()}"
         if time.monotonic() > deadline:
             logs = "\n".join(f"== {part.command}\n{part.log_tail()}" for part in parts)
-            raise AssertionError(f"nothing moved for two minutes\n{logs}")
+            raise AssertionError(f"not done within two minutes\n{describe()}\n{logs}")
