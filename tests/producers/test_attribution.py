@@ -33,7 +33,7 @@ def test_scopes_nest_inherit_and_restore() -> None:
     assert get_current_context() is None
     with AttributionScope(task_id="t", tool_use_id="call", phase="planning") as outer:
         assert outer == ExecutionContext("t", "call", "planning", 0)
-        with pytest.raises(ValueError, match="x"), AttributionScope(phase="fix") as inner:
+        with pytest.raises(ValueError, match="x"), AttributionScope(phase="fix") as inner:  # noqa: PT012 - the error must pass through the block of the run
             assert inner == ExecutionContext("t", "call", "fix", 1)
             raise ValueError("x")
         assert get_current_context() == outer

@@ -30,14 +30,13 @@ def session(folder: Path, calls: int = 60, **fields: Any) -> Path:
         return text[::-1]
 
     tracer = make_tracer(audit=folder, tools={"work": work}, options=explicit(), **fields)
-    with tracer.start_run("go", session_id="session_123") as run:
-        with run.step("tool", "all of them"):
-            for n in range(calls):
-                task = "task_abc" if n % 2 else "task_xyz"
-                try:
-                    run.tools.execute("work", {"text": "lorem ipsum " * 80, "n": n}, task_id=task, phase="execution")
-                except RuntimeError:
-                    run.record_quality_signal(signal_type="tool_failure", signal_code="timeout", value=True)
+    with tracer.start_run("go", session_id="session_123") as run, run.step("tool", "all of them"):
+        for n in range(calls):
+            task = "task_abc" if n % 2 else "task_xyz"
+            try:
+                run.tools.execute("work", {"text": "lorem ipsum " * 80, "n": n}, task_id=task, phase="execution")
+            except RuntimeError:
+                run.record_quality_signal(signal_type="tool_failure", signal_code="timeout", value=True)
     return folder / "session_123"
 
 

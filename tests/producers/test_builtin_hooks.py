@@ -46,7 +46,7 @@ class TestDangerousCommands:
     def test_in_a_run_the_violation_is_on_record(self) -> None:
         publisher = InMemoryPublisher()
         hooks = HookRegistry([DangerousCommandHook().matcher("sh*")])
-        tracer = make_tracer(publisher, hooks=hooks, tools={"shell": lambda command: None})
+        tracer = make_tracer(publisher, hooks=hooks, tools={"shell": lambda command: None})  # noqa: ARG005 - called by name
         with pytest.raises(HookAbortError), tracer.start_run() as run:
             run.tools.execute("shell", {"command": "sudo ls"})
         post = publisher.of("ToolCallRecord")[1]
@@ -96,7 +96,7 @@ class TestPathScope:
 
     def test_skip_instead_of_abort(self, root: Path) -> None:
         hook = PathScopeHook(root, action=HookAction.SKIP)
-        executor = ToolExecutor({"write_file": lambda path: "written"}, HookRegistry([hook.matcher("*file")]))
+        executor = ToolExecutor({"write_file": lambda path: "written"}, HookRegistry([hook.matcher("*file")]))  # noqa: ARG005 - called by name
         assert executor.execute("write_file", {"path": "../x"}) is None
         assert executor.execute("write_file", {"path": "x"}) == "written"
 

@@ -59,7 +59,7 @@ METADATA = st.dictionaries(
     ),
     outcomes=st.lists(OUTCOME, max_size=3),
     seq=COUNT,
-    at=COUNT,
+    at=st.integers(-(2**40), 2**55),
 )
 def test_tool_call_records(  # noqa: PLR0917 - the fields of the record
     context: ToolUseContext,

@@ -112,7 +112,7 @@ def test_schema_repair_in_async_code() -> None:
 
 def test_missing_pointer_debug_request_and_system_error() -> None:
     publisher = InMemoryPublisher()
-    with pytest.raises(SystemErrorStop), make_tracer(publisher).start_run() as run:
+    with pytest.raises(SystemErrorStop), make_tracer(publisher).start_run() as run:  # noqa: PT012 - the error must pass through the block of the run
         run.model_call(lambda **_: "ok", model="m", messages="p")
         run.missing_pointer("artifact://gone")
         assert len(run.debug_snapshot()) == 1
@@ -128,7 +128,7 @@ def test_missing_pointer_debug_request_and_system_error() -> None:
 def test_a_capture_that_cannot_be_kept_stops_the_run() -> None:
     """SYSTEM_ERROR, with the missing pointer on record; the run cannot go on afterwards."""
     publisher = InMemoryPublisher(drops=drop_when(lambda message: message.topic == CAPTURES.name))
-    with (
+    with (  # noqa: PT012 - the error must pass through the block of the run
         pytest.raises(SystemErrorStop) as caught,
         make_tracer(publisher, tools={"f": lambda: 1 / 0}).start_run() as run,
     ):
@@ -150,7 +150,7 @@ def test_no_key_is_as_bad_as_no_room(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("")
     tracer = make_tracer(tools={"f": lambda: 1 / 0}, capture_key=blocked / "key", strict=False)
-    with pytest.raises(SystemErrorStop), tracer.start_run() as run:
+    with pytest.raises(SystemErrorStop), tracer.start_run() as run:  # noqa: PT012 - the error must pass through the block of the run
         run.model_call(lambda **_: "ok", model="m", messages="p")
         run.tools.execute("f")
 

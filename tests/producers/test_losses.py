@@ -53,7 +53,7 @@ def test_each_reason_has_its_own_report() -> None:
 def test_a_publisher_that_always_drops() -> None:
     """The agent goes on; nothing is recorded and nothing raised."""
     publisher = InMemoryPublisher(drops=lambda _: DropReason.SPOOL_IO)
-    with make_tracer(publisher, options=explicit(), tools={"t": lambda: 5}).start_run() as run:
+    with make_tracer(publisher, options=explicit(), tools={"t": lambda: 5}).start_run() as run:  # noqa: SIM117 - a run, and what is inside it
         with run.step("plan", "p"):
             assert run.tools.execute("t") == 5
             assert run.model_call(lambda **_: "a", model="m", messages="q") == "a"
@@ -66,7 +66,7 @@ def test_a_publisher_that_raises(strict: bool | None) -> None:
     """Swallowed and counted in production, raised under pytest."""
 
     class Broken(InMemoryPublisher):
-        def publish(self, message: Message) -> None:
+        def publish(self, message: Message) -> None:  # noqa: ARG002 - the seam's shape
             raise OSError("boom")
 
     run = make_tracer(Broken(), strict=strict).start_run()
@@ -84,7 +84,7 @@ def test_full_spool_raises_only_where_the_user_chose_that() -> None:
     publisher = InMemoryPublisher()
     run = make_tracer(publisher, strict=False).start_run().start()
 
-    def refuse(message: Message) -> None:
+    def refuse(message: Message) -> None:  # noqa: ARG001 - the shape of the seam
         raise SpoolFull("full", for_agent=True)
 
     publisher.publish = refuse  # type: ignore[method-assign]

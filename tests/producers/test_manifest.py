@@ -16,7 +16,7 @@ def is_manifest(message: object) -> bool:
 
 def test_builder_records_both_logs_and_the_budget() -> None:
     publisher = InMemoryPublisher()
-    with make_tracer(publisher).start_run() as run, run.step("retrieve", "s") as step:
+    with make_tracer(publisher).start_run() as run, run.step("retrieve", "s") as step:  # noqa: SIM117 - a run, and what is inside it
         with run.context(step, intent={"goal": "fix"}, token_limit=1000, compiler_version="c-2") as context:
             context.retrieved(
                 "flaky test", candidates=["c1"], selected=["c2"], reranker_model="r", reranker_version="2"
@@ -82,7 +82,7 @@ def test_hashes_are_keyed_where_content_must_not_be_stored() -> None:
 @pytest.mark.parametrize("how", ["by hand", "at the end of the step"])
 def test_a_manifest_that_cannot_be_kept_stops_the_run(how: str) -> None:
     publisher = InMemoryPublisher(drops=drop_when(is_manifest))
-    with pytest.raises(SystemErrorStop) as caught, make_tracer(publisher).start_run() as run, run.step("plan", "s"):
+    with pytest.raises(SystemErrorStop) as caught, make_tracer(publisher).start_run() as run, run.step("plan", "s"):  # noqa: PT012 - the error must pass through the block of the run
         if how == "by hand":
             run.record_manifest()
     assert caught.value.missing.startswith("manifest:")

@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from tachograph.producers import HookAbortError, Run, SystemErrorStop
+from tachograph.producers import HookAbortError, Run, SystemErrorStop, current_run
 from tachograph.producers.testing import InMemoryPublisher
+from tachograph.schemas.privacy import PrivacyError
 from tests.producers.support import explicit, make_tracer, types, validated
 
 
@@ -40,10 +41,9 @@ def test_status_follows_what_left_the_block(
                 raise error
 
     async def asyncly() -> None:
-        async with run:
-            async with run.step("plan", "s"):
-                if error is not None:
-                    raise error
+        async with run, run.step("plan", "s"):
+            if error is not None:
+                raise error
 
     try:
         plain() if style == "plain" else asyncio.run(asyncly())
@@ -58,7 +58,7 @@ def test_status_follows_what_left_the_block(
 
 def test_one_error_is_one_failure_however_many_steps_it_leaves() -> None:
     publisher = InMemoryPublisher()
-    with pytest.raises(ValueError, match="deep"), make_tracer(publisher, options=explicit()).start_run() as run:
+    with pytest.raises(ValueError, match="deep"), make_tracer(publisher, options=explicit()).start_run() as run:  # noqa: SIM117 - a run, and what is inside it
         with run.step("a", "outer"), run.step("b", "inner") as inner:
             raise ValueError("deep")
     [failure] = publisher.of("AgentFailure")
@@ -77,7 +77,7 @@ def test_fail_without_an_exception() -> None:
 
 def test_steps_nest_and_can_be_skipped() -> None:
     publisher = InMemoryPublisher()
-    with make_tracer(publisher, options=explicit()).start_run() as run, run.step("plan", "outer") as outer:
+    with make_tracer(publisher, options=explicit()).start_run() as run, run.step("plan", "outer") as outer:  # noqa: SIM117 - a run, and what is inside it
         with run.step("tool", "inner") as inner:
             inner.skip(cached=True)
     first, second = publisher.of("StepStarted")
@@ -239,3 +239,15 @@ def test_a_run_is_closed_once() -> None:
         run.close()
     assert types(publisher) == ["RunStarted", "RunEnded"]
     assert isinstance(run, Run)
+
+
+def test_a_start_that_raises_leaves_nothing_behind() -> None:
+    """In strict mode a refused step or run raises; the code after it is not inside of it."""
+    with make_tracer(strict=True, options=explicit()).start_run() as run:
+        with pytest.raises(PrivacyError):
+            run.step("plan", "s", metadata={"prompt": "x"}).__enter__()
+        assert run.current_step() is None
+        with pytest.raises(PrivacyError):
+            make_tracer(strict=True).start_run(metadata={"prompt": "x"}).start()
+        assert current_run() is run
+    assert current_run() is None

@@ -4,12 +4,14 @@ import functools
 import inspect
 from collections.abc import Callable, Iterable
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
 
 from tachograph.schemas.enums import ActionType
 
 if TYPE_CHECKING:
     from tachograph.producers.run import Run
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Acting:
@@ -49,7 +51,7 @@ class Acting:
     ) -> None:
         self.__exit__(kind, error, trace)
 
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self, function: F) -> F:
         """Decorate a function that acts. It may return an artifact, or a list of them, to be recorded."""
         if inspect.iscoroutinefunction(function):
 
@@ -58,14 +60,14 @@ class Acting:
                 with self._fresh() as action:
                     return action.keep(await function(*args, **kwargs))
 
-            return awaited
+            return cast("F", awaited)
 
         @functools.wraps(function)
         def called(*args: Any, **kwargs: Any) -> Any:
             with self._fresh() as action:
                 return action.keep(function(*args, **kwargs))
 
-        return called
+        return cast("F", called)
 
     def keep(self, made: Any) -> Any:
         """Take the artifacts among what a decorated function returned, and return it."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from contextvars import Token
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar, overload
 
 from tachograph.producers import checks, lifetimes, position
 from tachograph.producers.actions import Acting
@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from tachograph.producers.artifacts import ArtifactBuilder
     from tachograph.producers.tracer import Tracer
 
+T = TypeVar("T")
 _NANOS_PER_MS = 1_000_000
 _REPORTED = "__tachograph_reported__"
 
@@ -82,11 +83,12 @@ class Run:
     def start(self) -> Self:
         """Record the run's start. ``with`` does this."""
         self._began = self.recorder.clock.steady_ns()
-        self._is_open = True
-        self._token = position.enter(Position(self))
         self.audit = self._tracer.audit_trail(self.session_id)
         self.recorder.audit = self.audit
         self.recorder.record("RunStarted", lambda: self._start.body(self.recorder), at=self._start.at)
+        # Entered last: a start that raises leaves nothing behind.
+        self._is_open = True
+        self._token = position.enter(Position(self))
         lifetimes.opened(self)
         return self
 
@@ -146,6 +148,12 @@ class Run:
     ) -> Step:
         """A step: ``with run.step("tool", "fetch_data") as step``. Steps nest."""
         return Step(self, step_type, name, step_id=step_id, metadata=metadata)
+
+    @overload
+    def model_call(self, function: None = None, /, *, model: str, **fields: Any) -> ModelCall: ...
+
+    @overload
+    def model_call(self, function: Callable[..., T], /, *, model: str, **fields: Any) -> T: ...
 
     def model_call(self, function: Callable[..., Any] | None = None, /, *, model: str, **fields: Any) -> Any:
         """A model call at the boundary, in one of three uses.

@@ -5,7 +5,7 @@ import inspect
 from collections.abc import Callable, Mapping
 from contextvars import Token
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, cast
 
 from tachograph.producers import checks, position
 from tachograph.producers.errors import RecorderStop
@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from tachograph.producers.run import Run
 
 _NANOS_PER_MS: Final = 1_000_000
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Step:
@@ -59,9 +61,7 @@ class Step:
         run = self._run
         run.check_going()
         around = run.position()
-        self._token = position.enter(Position(run, self, self.span_id))
         self._started = run.recorder.clock.steady_ns()
-        run.opened(self)
         step_type, name, metadata = self._given
 
         def body() -> dict[str, Any]:
@@ -77,6 +77,9 @@ class Step:
             }
 
         run.recorder.record("StepStarted", body, span_id=self.span_id)
+        # Entered last: a start that raises leaves nothing behind.
+        self._token = position.enter(Position(run, self, self.span_id))
+        run.opened(self)
         return self
 
     def __exit__(
@@ -99,7 +102,7 @@ class Step:
     ) -> None:
         self.__exit__(kind, error, trace)
 
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self, function: F) -> F:
         """Decorate a function: each call is a step of its own."""
 
         def fresh() -> Step:
@@ -113,14 +116,14 @@ class Step:
                 async with fresh():
                     return await function(*args, **kwargs)
 
-            return awaited
+            return cast("F", awaited)
 
         @functools.wraps(function)
         def called(*args: Any, **kwargs: Any) -> Any:
             with fresh():
                 return function(*args, **kwargs)
 
-        return called
+        return cast("F", called)
 
     def _write_manifest(self) -> None:
         """Every step has a manifest; one that nobody wrote is made from the step's last prompt."""

@@ -4,7 +4,7 @@ import functools
 import inspect
 from collections.abc import Awaitable, Callable, Iterable, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, cast
 
 import orjson
 
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from tachograph.producers.run import Run
 
 _NANOS_PER_MS: Final = 1_000_000
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class ModelCall:
@@ -88,6 +90,10 @@ class ModelCall:
             self._run.recorder.guard.swallow("model response", error)
         return response
 
+    def swallow(self, place: str, error: Exception) -> None:
+        """Deal with an error of whoever reads the response."""
+        self._run.recorder.guard.swallow(place, error)
+
     def begin(self) -> Self:
         """The call is about to be made: what is sent is read now, before anything can change it."""
         self._run.check_going()
@@ -147,7 +153,7 @@ class ModelCall:
     ) -> None:
         self.end(error)
 
-    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+    def __call__(self, function: F) -> F:
         """Decorate a function that calls a model: its keyword arguments are what is sent, its result the response."""
         if inspect.iscoroutinefunction(function):
 
@@ -155,13 +161,13 @@ class ModelCall:
             async def awaited(*args: Any, **kwargs: Any) -> Any:
                 return await self.around(function, args, kwargs)
 
-            return awaited
+            return cast("F", awaited)
 
         @functools.wraps(function)
         def called(*args: Any, **kwargs: Any) -> Any:
             return self.around(function, args, kwargs)
 
-        return called
+        return cast("F", called)
 
     def around(self, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """Call the function as one recorded model call. Returns an awaitable if the function does."""

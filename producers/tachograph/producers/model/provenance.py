@@ -13,7 +13,6 @@ from tachograph.producers.pointers import pair, pointer_body
 from tachograph.schemas.canonical import CanonicalError, canonical_bytes, prompt_bundle_hash
 from tachograph.schemas.enums import Provider
 
-
 _MOST_CHARACTERS: Final = 128 * 1024  # of all messages of a bundle together: at 4 bytes each, half of a Kafka message
 _MOST_MESSAGES: Final = 256
 _HEAD: Final = 512
