@@ -36,6 +36,8 @@ def run_worker(settings: Settings, *, names: TopicNames | None = None) -> None:
     """
     for name in _QUIET_LOGGERS:
         logging.getLogger(name).setLevel(logging.WARNING)
+    # It warns whenever a commit takes longer than the interval between commits, which under load is no news.
+    logging.getLogger("mode.timers").setLevel(logging.ERROR)
     names = names or TopicNames()
     partitions = prepare(settings, names, f"{settings.worker.app_id}-runs-changelog")
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:

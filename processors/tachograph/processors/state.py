@@ -14,8 +14,8 @@ _VERSION: Final = 1
 class RunState:
     """A run so far: how much of it was applied, and the facts that the row of its end repeats.
 
-    Encoded as a JSON array. Measured on a typical state: 0.6 µs and 190 bytes to write, 0.9 µs to read; the Avro codec
-    takes 6 and 7 µs for 130 bytes, and this is done once per run per batch.
+    Encoded as a JSON array, because it is written once per run per batch and read whole at a restart. Measured on a
+    typical state, in one run: 158 bytes, 12 times faster to write and 4 times faster to read than 118 bytes of Avro.
     """
 
     __slots__ = (
