@@ -59,20 +59,23 @@ def test_a_new_epoch_starts_from_what_is_committed() -> None:
 
 @given(st.lists(st.tuples(st.integers(0, 30), st.integers(1, 6)), max_size=20))
 def test_nothing_is_skipped_or_turned_around(cleared: list[tuple[int, int]]) -> None:
-    """Whatever parts of what was read get lost on the way, every record is processed once and in order."""
+    """Whatever parts get lost on the way, every record is processed once and in order.
+
+    But for one that is lost twice running at the same place: that is what a hole on the broker looks like.
+    """
     log, position, processed, losses = [*range(30)], 0, [], [*cleared]
-    continuity = _following(0)
+    continuity, again = _following(0), False
     while position < len(log):
         read = log[position:]
-        start, length = losses.pop() if losses else (0, 0)
+        start, length = losses.pop() if losses and not again else (0, 0)
         survived = read[:start] + read[start + length :]
-        position = len(log)
+        position, again = len(log), False
         for offset in survived:
             verdict = continuity.admit(0, offset)
             if verdict is PROCESS:
                 processed.append(offset)
             elif verdict is REREAD:
-                position = continuity.expected(0) or 0
+                position, again = continuity.expected(0) or 0, True
                 break
         else:
             # The tail was lost: the broker still has it, and the next record that arrives shows the hole.
