@@ -15,9 +15,6 @@ from tachograph.producers.errors import SystemErrorStop
 from tachograph.producers.recorder import Recorder, error_name
 from tachograph.schemas.enums import FaultTrigger, SnapshotKind
 
-DEFAULT_LOOP_THRESHOLD: Final = 10
-"""Identical calls (same tool, same input) in one run; one more is a loop."""
-
 _MOST_CALLS: Final = 1024  # different calls the loop guard remembers; the oldest are forgotten
 _MOST_PROMPTS: Final = 16  # steps whose last prompt is kept
 _MOST_OUTPUTS: Final = 64  # tool outputs kept

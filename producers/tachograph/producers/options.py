@@ -1,11 +1,12 @@
 """How a tracer behaves, apart from what it is connected to."""
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
-from tachograph.producers.faults import DEFAULT_LOOP_THRESHOLD
-from tachograph.producers.tools.executor import DEFAULT_HOOK_TIMEOUT
 from tachograph.schemas.errors import ConfigError
+
+DEFAULT_HOOK_TIMEOUT: Final = 10.0
+DEFAULT_LOOP_THRESHOLD: Final = 10
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -6,10 +6,6 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from tachograph.producers import checks, lifetimes, position
-from tachograph.producers.audit import DEFAULT_FOLDER, AuditTrail
-from tachograph.producers.capture import CapturePolicy
-from tachograph.producers.captures import DEFAULT_KEY_FILE, CaptureKey
-from tachograph.producers.channel import RunChannel
 from tachograph.producers.clock import Clock, SystemClock
 from tachograph.producers.guard import Guard
 from tachograph.producers.hooks.types import HookRegistry
@@ -17,14 +13,16 @@ from tachograph.producers.ids import Ids, RandomIds
 from tachograph.producers.labels import Labels
 from tachograph.producers.options import TracerOptions
 from tachograph.producers.publishing import Publisher
-from tachograph.producers.recorder import Recorder
-from tachograph.producers.request import request_body
-from tachograph.producers.run import Run
-from tachograph.producers.run_start import RunStart
 from tachograph.schemas.enums import CaptureMode, Environment
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # importing the tracer must be cheap; what a run needs is imported when there is one
+    from tachograph.producers.audit import AuditTrail
+    from tachograph.producers.capture import CapturePolicy
+    from tachograph.producers.captures import CaptureKey
     from tachograph.producers.encoding import RecordEncoder
+    from tachograph.producers.recorder import Recorder
+    from tachograph.producers.run import Run
+    from tachograph.producers.run_start import RunStart
     from tachograph.schemas.wire.registry import SchemaRegistry
 
 SDK: Final = "tachograph-python/0.1.0"
@@ -55,8 +53,8 @@ class Tracer:
         tenant_id: str = "default",
         environment: Environment | str = Environment.UNKNOWN,
         publisher: Publisher | None = None,
-        capture: CapturePolicy | CaptureMode | str | None = None,
-        capture_key: CaptureKey | Path | None = None,
+        capture: "CapturePolicy | CaptureMode | str | None" = None,
+        capture_key: "CaptureKey | Path | None" = None,
         tools: Mapping[str, Any] | None = None,
         hooks: HookRegistry | None = None,
         audit: bool | Path = False,
@@ -66,6 +64,8 @@ class Tracer:
         strict: bool | None = None,
         registry: "SchemaRegistry | None" = None,
     ) -> None:
+        from tachograph.producers.capture import CapturePolicy  # noqa: PLC0415 - see above
+
         self.guard = Guard(strict=strict)
         self.options = options or TracerOptions()
         self.policy = capture if isinstance(capture, CapturePolicy) else CapturePolicy(_mode(capture))
@@ -78,8 +78,8 @@ class Tracer:
         self.environment = checks.member("environment", environment, Environment)
         self._clock = clock or SystemClock()
         self._ids = ids or RandomIds()
-        self._key = capture_key if capture_key is not None else DEFAULT_KEY_FILE
-        self._audit = DEFAULT_FOLDER if audit is True else audit
+        self._key = capture_key
+        self._audit = audit
         self._registry = registry
         self._encoder: RecordEncoder | None = None
         self._publisher = publisher if publisher is not None else _spool()
@@ -101,12 +101,15 @@ class Tracer:
         channel: str = "sdk",
         capture_mode: CaptureMode | str | None = None,
         metadata: Mapping[str, Any] | None = None,
-    ) -> Run:
+    ) -> "Run":
         """A run for a request: a text, a mapping, or a Request. Use it in a ``with`` block, plain or async.
 
         Constraints are mappings with ``id, type, rule``, Constraint models, or rules as text. A run started inside
         another is its sub-agent's: it shares the session and names the other as its parent.
         """
+        from tachograph.producers.run import Run  # noqa: PLC0415 - see above
+        from tachograph.producers.run_start import RunStart  # noqa: PLC0415 - see above
+
         labels = self._labels
         policy = self.policy if capture_mode is None else self.policy.with_mode(CaptureMode(capture_mode))
         parent = position.current_run()
@@ -158,20 +161,26 @@ class Tracer:
     ) -> None:
         self.close()
 
-    def capture_key(self) -> CaptureKey:
+    def capture_key(self) -> "CaptureKey":
         """The key of fault captures; read, or made, when the first fault needs it."""
+        from tachograph.producers.captures import DEFAULT_KEY_FILE, CaptureKey  # noqa: PLC0415 - see above
+
         if not isinstance(self._key, CaptureKey):
-            self._key = CaptureKey.from_file(self._key)
+            self._key = CaptureKey.from_file(self._key or DEFAULT_KEY_FILE)
         return self._key
 
-    def audit_trail(self, session_id: str) -> AuditTrail | None:
+    def audit_trail(self, session_id: str) -> "AuditTrail | None":
         """The trail of a session, if trails are wanted."""
         if self._audit is False:
             return None
-        assert isinstance(self._audit, Path)
-        return AuditTrail(session_id, self._audit, clock=self._clock, guard=self.guard)
+        from tachograph.producers.audit import AuditTrail  # noqa: PLC0415 - see above
 
-    def _recorder(self, start: RunStart, policy: CapturePolicy) -> Recorder:
+        return AuditTrail(session_id, None if self._audit is True else self._audit, clock=self._clock, guard=self.guard)
+
+    def _recorder(self, start: "RunStart", policy: "CapturePolicy") -> "Recorder":
+        from tachograph.producers.channel import RunChannel  # noqa: PLC0415 - see above
+        from tachograph.producers.recorder import Recorder  # noqa: PLC0415 - see above
+
         if self._encoder is None:
             from tachograph.producers.encoding import RecordEncoder  # noqa: PLC0415 - not at import: it would double the cost
 
@@ -193,7 +202,11 @@ class Tracer:
             channel=channel, policy=policy, labels=labels, guard=self.guard, clock=self._clock, ids=self._ids
         )
 
-    def _request(self, request: Any, constraints: Iterable[Any], policy: CapturePolicy, channel: str) -> dict[str, Any]:
+    def _request(
+        self, request: Any, constraints: Iterable[Any], policy: "CapturePolicy", channel: str
+    ) -> dict[str, Any]:
+        from tachograph.producers.request import request_body  # noqa: PLC0415 - see above
+
         given: dict[str, Any] = {"policy": policy, "label": self._labels, "ids": self._ids, "channel": channel}
         try:
             return request_body(request, constraints, **given)

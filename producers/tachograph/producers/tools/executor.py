@@ -7,6 +7,7 @@ from tachograph.producers import attribution
 from tachograph.producers.errors import UnknownToolError
 from tachograph.producers.hooks.types import HookRegistry, ToolUseContext
 from tachograph.producers.ids import Ids, RandomIds
+from tachograph.producers.options import DEFAULT_HOOK_TIMEOUT
 from tachograph.producers.tools.conduct import Telling, Witness, conduct
 from tachograph.producers.tools.drive import adrive, drive
 from tachograph.producers.tools.pause import PausedCall
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
     from tachograph.producers.run import Run
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-DEFAULT_HOOK_TIMEOUT = 10.0
 
 
 @runtime_checkable
@@ -143,7 +142,7 @@ class ToolExecutor:
             task_id = task_id if task_id is not None else around.task_id
             parent_tool_use_id = parent_tool_use_id if parent_tool_use_id is not None else around.tool_use_id
             phase = phase if phase is not None else around.phase
-        if self._run is not None:
+        if self._run is not None and not (tool_use_id is task_id is parent_tool_use_id is phase is None):
             tool_use_id, task_id, parent_tool_use_id, phase = self._run.names(
                 tool_use_id, task_id, parent_tool_use_id, phase
             )

@@ -180,6 +180,8 @@ class CallLegs:
         return replace(context, tool_name=self._tool_name)
 
     def _outcomes(self, outcomes: list[Outcome]) -> list[Outcome]:
+        if not outcomes:
+            return outcomes
         label = self._recorder.label
         return [
             outcome._replace(
