@@ -7,6 +7,7 @@ from tachograph.schemas.topics import (
     BY_NAME,
     CAPTURES,
     CHECKPOINTS,
+    DLQ,
     EVENTS,
     FOREVER,
     RECORDS,
@@ -49,3 +50,9 @@ def test_metric_names_are_unique_and_explained() -> None:
     """One registry for the names that dashboards use."""
     assert len({metric.name for metric in METRICS}) == len(METRICS)
     assert all(metric.name.startswith("tachograph_") and metric.help.endswith(".") for metric in METRICS)
+
+
+def test_a_dead_letter_fits_whatever_was_refused() -> None:
+    """The original bytes and the error headers together must not be too large for the dead-letter topic."""
+    largest = max(topic.max_message_bytes for topic in TOPICS if topic is not DLQ)
+    assert largest + 64 * 1024 < DLQ.max_message_bytes

@@ -11,6 +11,7 @@ from confluent_kafka import KafkaError, Producer
 from tachograph.processors.deadletters import Message
 from tachograph.processors.errors import OutputsNotStoredError
 from tachograph.schemas.settings import Settings
+from tachograph.schemas.topics import DLQ
 
 _FULL_QUEUE_WAIT_S: Final = 0.05
 
@@ -42,8 +43,8 @@ def _config(settings: Settings) -> dict[str, Any]:
         # Bounds memory; a full queue is waited for.
         "queue.buffering.max.messages": 50_000,
         "queue.buffering.max.kbytes": 131_072,
-        # Rows are at most 1,000,000 bytes and dead letters as large as the broker took: its default limit.
-        "message.max.bytes": 1_048_588,
+        # Rows are at most 1,000,000 bytes; a dead letter is as large as the broker took, and has more headers.
+        "message.max.bytes": DLQ.max_message_bytes,
         # Success is what flush says when nothing is left; only failures are worth a callback per message.
         "delivery.report.only.error": True,
     }

@@ -38,6 +38,8 @@ class Topic:
     """ClickHouse table its messages land in."""
     append_time: bool = False
     """Broker stamps messages on append, so that a producer cannot choose their time."""
+    max_message_bytes: int = 1_048_588
+    """Largest message the broker takes; Kafka's own default unless there is a reason."""
 
     def config(self) -> dict[str, str]:
         """Topic configuration as the broker takes it."""
@@ -46,6 +48,7 @@ class Topic:
             "message.timestamp.type": "LogAppendTime" if self.append_time else "CreateTime",
             "compression.type": "producer",
             "cleanup.policy": "delete",
+            "max.message.bytes": str(self.max_message_bytes),
         }
 
 
@@ -133,6 +136,8 @@ DLQ: Final = Topic(
     reader="operator",
     schemas=(),
     table="dead_letters",
+    # The largest message of any other topic, with its error headers on top, must fit.
+    max_message_bytes=2 * 1_048_588,
 )
 
 
