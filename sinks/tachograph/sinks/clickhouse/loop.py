@@ -2,6 +2,7 @@
 
 import logging
 import threading
+import time
 from collections.abc import Sequence
 from typing import Final
 
@@ -44,7 +45,7 @@ def run_sink(
     Waits for a Kafka or ClickHouse that goes away while it runs. Raises StopError for what a person has to mend: a
     server that is not there at the start, a wrong password, a missing grant, table or topic.
     """
-    _require_topics(settings, topics)
+    _require_topics(settings, topics, stop)
     try:
         inserts = ClickHouseInserts(settings.clickhouse)
     except ClickHouseUnreachableError as error:
@@ -70,14 +71,22 @@ def _dead_letter_topic(topics: Sequence[Topic]) -> str:
     return next((topic.name for topic in topics if topic.table == DEAD_LETTER_TABLE), DLQ.name)
 
 
-def _require_topics(settings: Settings, topics: Sequence[Topic]) -> None:
+def _require_topics(settings: Settings, topics: Sequence[Topic], stop: threading.Event) -> None:
+    """Wait for the topics as long as a request may take: a new topic is known a moment after it was created."""
     kafka = settings.kafka
-    try:
-        found = AdminClient(kafka.client()).list_topics(timeout=kafka.request_timeout_ms / 1000).topics
-    except KafkaException:
-        raise UnreachableAtStartError(
-            f"Kafka did not answer at {kafka.bootstrap_servers}. Is it running, and is kafka.bootstrap_servers right?"
-        ) from None
-    missing = sorted({topic.name for topic in topics} - set(found))
-    if missing:
-        raise MissingTopicError(f"Kafka has no topic {', '.join(missing)}. Run `tachograph topics apply`.")
+    patience_s = kafka.request_timeout_ms / 1000
+    until = time.monotonic() + patience_s
+    admin = AdminClient(kafka.client())
+    while not stop.is_set():
+        try:
+            found = admin.list_topics(timeout=patience_s).topics
+        except KafkaException:
+            raise UnreachableAtStartError(
+                f"Kafka did not answer at {kafka.bootstrap_servers}. Is it running, and is kafka.bootstrap_servers right?"
+            ) from None
+        missing = sorted({topic.name for topic in topics} - set(found))
+        if not missing:
+            return
+        if time.monotonic() > until:
+            raise MissingTopicError(f"Kafka has no topic {', '.join(missing)}. Run `tachograph topics apply`.")
+        stop.wait(0.1)

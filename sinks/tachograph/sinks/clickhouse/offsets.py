@@ -19,6 +19,8 @@ from tachograph.sinks.errors import (
 _REBALANCED: Final = frozenset(
     {KafkaError.ILLEGAL_GENERATION, KafkaError.UNKNOWN_MEMBER_ID, KafkaError.REBALANCE_IN_PROGRESS}
 )
+# Being fenced is the one thing that is fatal to a consumer; after the first report librdkafka says only "fatal".
+_FENCED: Final = frozenset({KafkaError.FENCED_INSTANCE_ID, KafkaError._FATAL})  # noqa: SLF001
 _TRANSIENT: Final = frozenset(
     {
         KafkaError._ALL_BROKERS_DOWN,  # noqa: SLF001 - librdkafka's own codes begin with an underscore
@@ -37,7 +39,7 @@ _TRANSIENT: Final = frozenset(
 def meaning(error: KafkaError) -> SinkError:
     """Our error for Kafka's, as far as commits and group membership go."""
     code = error.code()
-    if code == KafkaError.FENCED_INSTANCE_ID:
+    if code in _FENCED:
         return FencedError(
             "another sink has joined under the same sink.instance_id and replaced this one. "
             "Run one sink per instance id."

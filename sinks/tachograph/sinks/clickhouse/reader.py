@@ -69,6 +69,11 @@ class Reader:
             raise meaning(error.args[0]) from None
         return self._ready()
 
+    @property
+    def assigned(self) -> frozenset[tuple[str, int]]:
+        """Topic and partition of everything that is ours, as far as we were told."""
+        return frozenset((lane.topic.name, lane.partition) for lane in self._lanes.values())
+
     def owns(self, lane: KafkaLane) -> bool:
         """Whether the partition is still ours, as far as we were told."""
         return self._lanes.get((lane.topic.name, lane.partition)) is lane
@@ -121,7 +126,11 @@ class Reader:
 
     def _patience(self) -> float:
         now, within = time.monotonic(), self._limits.batch_within_s
-        due = [lane.waiting_since + within - now for lane in self._lanes.values() if lane.waiting]
+        due = [
+            lane.waiting_since + within - now
+            for lane in self._lanes.values()
+            if lane.waiting and lane.replay_end is None
+        ]
         return max(0.001, min([POLL_S, *due]))
 
     def _receive(self, messages: Sequence[Message]) -> None:
@@ -157,6 +166,8 @@ class Reader:
                 TopicPartition(found.topic, found.partition, OFFSET_BEGINNING if start is None else found.offset)
             )
         consumer.incremental_assign(starts)
+        # A partition that was paused when it was taken away comes back paused.
+        consumer.resume(starts)
 
     def _revoked(self, consumer: Consumer, partitions: list[TopicPartition]) -> None:
         # What is in hand is dropped. If it is being inserted, the plan is committed, and the next owner repeats it
@@ -170,7 +181,7 @@ def _heard(error: KafkaError, message: Message, lane: KafkaLane | None) -> None:
     if error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - librdkafka's own code
         if lane is not None:
             lane.reached(message.offset() or 0)
-    elif error.fatal() or error.code() == KafkaError.FENCED_INSTANCE_ID:
+    elif error.fatal() or error.code() in {KafkaError.FENCED_INSTANCE_ID, KafkaError._FATAL}:  # noqa: SLF001
         raise meaning(error)
     else:
         _log.warning("Kafka: %s; waiting for it to pass", error.name())
