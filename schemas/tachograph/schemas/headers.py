@@ -32,6 +32,9 @@ class Header(StrEnum):
     SOURCE = "tg-source"
     """Where in the input this output came from: see :class:`SourceCoordinates`."""
 
+    SPOOL = "tg-spool"
+    """Which spool of which process held the message, and where in it: a repeat carries the same place."""
+
     CAPTURE_ID = "tg-capture-id"
     """Captures: id that an AgentFailure names in its ``capture_ids``."""
 

@@ -3,7 +3,9 @@
 import struct
 from typing import Final, NamedTuple
 
-SPOOL_HEADER: Final = "tg-spool"
+from tachograph.schemas.headers import Header
+
+SPOOL_HEADER: Final = Header.SPOOL.value
 """Kafka header of every message that comes from a spool: :class:`SpoolCoordinates`."""
 
 SPOOL_ID_SIZE: Final = 8
