@@ -89,7 +89,8 @@ class KafkaServer:
     def _format(self) -> None:
         cluster_id = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
         # --ignore-formatted: an earlier attempt may have been interrupted halfway.
-        options = ["--standalone", "--ignore-formatted", "-t", cluster_id, "-c", "server.properties"]
+        # One id in 64 starts with a dash, which must not be taken for an option.
+        options = ["--standalone", "--ignore-formatted", f"--cluster-id={cluster_id}", "-c", "server.properties"]
         out = self._state.log("kafka.out")
         with out.open("ab") as log:
             try:
