@@ -6,7 +6,9 @@ from pathlib import Path
 import pytest
 
 from tachograph.deploy.stack import running_servers
+from tachograph.deploy.topics import apply_topics
 from tachograph.schemas.settings import Settings
+from tachograph.sinks.clickhouse.migrate import migrate
 from tests.containers import container_servers, use_containers
 
 
@@ -16,3 +18,11 @@ def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
     home: Path = tmp_path_factory.mktemp("stack")
     with (container_servers if use_containers() else running_servers)(home) as settings:
         yield settings
+
+
+@pytest.fixture(scope="session")
+def stack(servers: Settings) -> Settings:
+    """Servers with every topic and table of the contract."""
+    apply_topics(servers.kafka)
+    migrate(servers)
+    return servers

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from clickhouse_connect.driver.client import Client
 
 _AUTHENTICATION_FAILED: Final = "516"
+_UNKNOWN_DATABASE: Final = "UNKNOWN_DATABASE"
 
 
 class DatabaseUnreachableError(TachographError):
@@ -67,6 +68,10 @@ def reader(settings: Settings) -> "Iterator[Reader]":
             raise DatabaseUnreachableError(
                 f"ClickHouse at {address} does not accept {clickhouse.console_user}: "
                 "check TACHOGRAPH_CLICKHOUSE__CONSOLE_PASSWORD"
+            ) from None
+        if _UNKNOWN_DATABASE in str(error):
+            raise DatabaseUnreachableError(
+                f"ClickHouse at {address} has no database {clickhouse.database} yet: run `tachograph migrate`"
             ) from None
         raise DatabaseUnreachableError(
             f"ClickHouse at {address} does not answer: start the local stack with `tachograph up`, "

@@ -3,7 +3,7 @@
 import sys
 import time
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -14,14 +14,10 @@ from tachograph.console.cli.reading import row_counts
 from tachograph.console.cli.stack import Download, prepare, report
 from tachograph.console.database import Reader, reader
 from tachograph.schemas.errors import TachographError
-from tachograph.schemas.models import Record
 from tachograph.schemas.settings import Settings, load_settings
 
 LAND_TIMEOUT_S = 120.0
 """Worker and sink start within seconds; a busy laptop may take a minute."""
-
-STORY_TIME = timedelta(minutes=5)
-"""The stories take four minutes of their own time; they have just ended."""
 
 EVENT_IDS_SQL = """
 SELECT uniqExact(event_id) FROM (
@@ -34,7 +30,7 @@ SELECT uniqExact(event_id) FROM (
     UNION ALL SELECT event_id FROM tool_calls WHERE run_id IN {runs:Array(String)}
     UNION ALL SELECT event_id FROM context_manifests WHERE run_id IN {runs:Array(String)}
     UNION ALL SELECT event_id FROM record_proposals WHERE run_id IN {runs:Array(String)}
-)
+) WHERE event_id IN {ids:Array(String)}
 """
 
 RUNS_SQL = """
@@ -53,6 +49,9 @@ QUERY_TO_TRY = (
 )
 
 
+JQ_TO_TRY = "jq 'select(.success == false)'"
+
+
 class NotLandedError(TachographError):
     """Records were published and did not become queryable in time."""
 
@@ -65,45 +64,49 @@ def register(app: typer.Typer) -> None:
 def demo(
     *,
     keep: Annotated[bool, typer.Option("--keep", help="Leave the stack running afterwards, until Ctrl-C.")] = False,
+    audit: Annotated[
+        bool, typer.Option("--audit", help="Also write the audit trail: files of JSON lines, under HOME/audit.")
+    ] = False,
 ) -> None:
     """Start everything, run a scripted coding agent, and show what landed."""
     from tachograph.deploy.stack import LocalStack  # noqa: PLC0415 - the servers' packages are an extra
 
     with Download() as download, LocalStack(load_settings(), on_event=report, progress=download.update) as stack:
         settings = prepare(stack)
-        play(settings)
+        play(settings, audit=audit)
         if keep:
             note("The stack stays up until Ctrl-C. Try: tachograph runs")
             stack.run_until_signal()
         note("stopping ...")
 
 
-def play(settings: Settings) -> None:
-    """Publish the script, wait until every record can be queried, show it."""
-    from tachograph.console.demo.publish import publish  # noqa: PLC0415 - imported where it is used
-    from tachograph.console.demo.script import runs  # noqa: PLC0415
+def play(settings: Settings, *, audit: bool = False) -> None:
+    """Run the scripted agent, wait until every record can be queried, show it."""
+    from tachograph.console.demo.recording import record_stories  # noqa: PLC0415 - imported where it is used
 
-    now = datetime.now(UTC)
-    stories = list(runs(settings, now - STORY_TIME, now.strftime("%H%M%S")))
-    records = [record for story in stories for record in story]
-    sent = publish(settings, records)
-    note(f"agent: {len(stories)} runs, {sent} records acknowledged by Kafka")
+    trails = settings.home / "audit" if audit else None
+    recorded = record_stories(settings, audit=trails)
+    note(
+        f"agent: {len(recorded.run_ids)} runs, {len(recorded.event_ids)} records acknowledged by Kafka; "
+        f"{recorded.lost} lost on purpose, to show how that is told"
+    )
     with reader(settings) as database:
-        run_ids = [story[0].run_id for story in stories]
-        wait_until_landed(database, run_ids, records)
-        show(database, settings, run_ids)
+        wait_until_landed(database, recorded.run_ids, recorded.event_ids)
+        show(database, settings, recorded.run_ids)
+    if trails is not None:
+        show_trails(trails, recorded.session_ids)
 
 
-def wait_until_landed(database: Reader, run_ids: Sequence[str], records: Sequence[Record]) -> None:
+def wait_until_landed(database: Reader, run_ids: Sequence[str], event_ids: Sequence[str]) -> None:
     """Poll until every event id can be queried. Raises NotLandedError with what to look at."""
-    expected, deadline = len({record.event_id for record in records}), time.monotonic() + LAND_TIMEOUT_S
+    expected, deadline = len(set(event_ids)), time.monotonic() + LAND_TIMEOUT_S
     with Progress(
         TextColumn("  landing"), BarColumn(), MofNCompleteColumn(), console=ERR, disable=not sys.stderr.isatty()
     ) as progress:
         task = progress.add_task("rows", total=expected)
         landed = 0
         while landed < expected:
-            landed = database.rows(EVENT_IDS_SQL, {"runs": list(run_ids)})[0][0]
+            landed = database.rows(EVENT_IDS_SQL, {"runs": list(run_ids), "ids": list(event_ids)})[0][0]
             progress.update(task, completed=landed)
             if landed < expected:
                 if time.monotonic() > deadline:
@@ -130,3 +133,13 @@ def show(database: Reader, settings: Settings, run_ids: Sequence[str]) -> None:
     )
     OUT.print("Start it again with `tachograph up`, then try:")
     OUT.print(f'  tachograph query "{QUERY_TO_TRY}"', soft_wrap=True)
+
+
+def show_trails(folder: Path, session_ids: Sequence[str]) -> None:
+    """Where the audit trail is, and a first question to it."""
+    OUT.print()
+    OUT.print(f"The audit trail is in {folder}, a folder for each session:", soft_wrap=True)
+    for session_id in session_ids:
+        OUT.print(f"  {session_id}", soft_wrap=True)
+    OUT.print("The calls that failed, for example:")
+    OUT.print(f"  {JQ_TO_TRY} {folder}/{session_ids[1]}/tool_calls.jsonl", soft_wrap=True)

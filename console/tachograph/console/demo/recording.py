@@ -1,0 +1,62 @@
+"""Plays the stories into a real spool, and does not return before the broker has every record."""
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Final
+
+from tachograph.console.demo.script import play_stories
+from tachograph.console.demo.stage import Stage, stage
+from tachograph.producers.publishing import SpoolPublisher
+from tachograph.schemas.errors import TachographError
+from tachograph.schemas.settings import Settings
+
+FLUSH_S: Final = 30.0
+
+STORY_TIME: Final = timedelta(minutes=3)
+"""The stories take two minutes of their own time; they have just ended."""
+
+
+class NotPublishedError(TachographError):
+    """The broker did not acknowledge every record. They are kept: start the broker, then drain the spool."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Recorded:
+    """What there is to look for."""
+
+    run_ids: Sequence[str]
+    session_ids: Sequence[str]
+    event_ids: Sequence[str]
+    """Of every record that was kept."""
+    lost: int
+    """Records that were not, on purpose."""
+
+
+def record_stories(settings: Settings, *, audit: Path | None = None) -> Recorded:
+    """Play the stories with a tracer as any agent has one; its spool is under the stack's home."""
+    with stage(
+        settings,
+        SpoolPublisher.from_settings(settings),
+        started_at=datetime.now(UTC) - STORY_TIME,
+        suffix=secrets.token_hex(3),
+        audit=audit,
+    ) as on:
+        play_stories(on)
+        _deliver(on, settings)
+    return Recorded(
+        run_ids=on.run_ids, session_ids=on.session_ids, event_ids=on.publisher.event_ids, lost=on.publisher.refused
+    )
+
+
+def _deliver(on: Stage, settings: Settings) -> None:
+    if on.tracer.flush(FLUSH_S):
+        return
+    stats = on.publisher.stats()
+    raise NotPublishedError(
+        f"{stats.messages_waiting + stats.rejected} of {stats.spooled} messages were not acknowledged by Kafka at "
+        f"{settings.kafka.bootstrap_servers} within {FLUSH_S:.0f} s: is it running? (`tachograph status`) Nothing is "
+        f"lost: they wait in {settings.home / 'spool'}, and `tachograph spool drain` sends them"
+    )

@@ -1,0 +1,80 @@
+"""What the stories are played on: a tracer as any agent has one, with the stories' clock and a scratch folder."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, Final
+
+from tachograph.console.demo.clock import StoryClock
+from tachograph.console.demo.publisher import WatchedPublisher
+from tachograph.console.demo.tools import hooks, tools
+from tachograph.console.demo.workspace import Workspace
+from tachograph.producers import Run, Tracer
+from tachograph.producers.ids import Ids
+from tachograph.producers.publishing import Publisher
+from tachograph.schemas.settings import Settings
+
+SCOPE: Final = {"id": "constraint.scope", "type": "scope", "rule": "paths_within('src/**', 'tests/**')"}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Stage:
+    """One demo."""
+
+    tracer: Tracer
+    publisher: WatchedPublisher
+    clock: StoryClock
+    workspace: Workspace
+    suffix: str
+    """Makes the names of runs and sessions unique."""
+    run_ids: list[str] = field(default_factory=list)
+    session_ids: list[str] = field(default_factory=list)
+
+    def start_run(self, name: str, request: str, *, ticket: str, constraints: tuple[Mapping[str, str], ...]) -> Run:
+        """A run for a ticket, as a session of its own."""
+        run_id, session_id = f"run_{name}_{self.suffix}", f"session_{name}_{self.suffix}"
+        self.run_ids.append(run_id)
+        self.session_ids.append(session_id)
+        return self.tracer.start_run(
+            {
+                "request_id": f"req_{ticket}",
+                "user_request_raw": request,
+                "context": {"channel": "cli", "repo": "acme/parser", "branch": "main", "ticket_id": ticket},
+            },
+            constraints=constraints,
+            run_id=run_id,
+            session_id=session_id,
+        )
+
+
+@contextmanager
+def stage(
+    settings: Settings,
+    publisher: Publisher,
+    *,
+    started_at: datetime,
+    suffix: str,
+    audit: Path | None = None,
+    ids: Ids | None = None,
+) -> Iterator[Stage]:
+    """Set it up, and take it down. Leaving the block closes the tracer and the publisher."""
+    watched, clock = WatchedPublisher(publisher), StoryClock(started_at)
+    with TemporaryDirectory(prefix="tachograph-demo-") as folder:
+        workspace = Workspace(Path(folder))
+        named: dict[str, Any] = {"agent_id": "demo-coder", "agent_version": "1.0.0", "tenant_id": settings.tenant_id}
+        with Tracer(
+            **named,
+            environment="local",
+            publisher=watched,
+            capture_key=settings.home / "keys" / "capture.key",
+            tools=tools(workspace, clock),
+            hooks=hooks(workspace),
+            audit=audit or False,
+            clock=clock,
+            ids=ids,
+            strict=True,  # a demo that records less than it shows should fail
+        ) as tracer:
+            yield Stage(tracer=tracer, publisher=watched, clock=clock, workspace=workspace, suffix=suffix)

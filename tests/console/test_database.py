@@ -1,0 +1,43 @@
+"""Reading as the console: refusals are sentences."""
+
+import pytest
+from pydantic import SecretStr
+
+from tachograph.console.database import DatabaseUnreachableError, QueryRefusedError, reader
+from tachograph.schemas.settings import Settings
+
+pytestmark = pytest.mark.stack
+
+
+def test_a_wrong_password_names_the_setting_and_not_the_password(servers: Settings) -> None:
+    """Which account, which variable, nothing more."""
+    wrong = servers.clickhouse.model_copy(update={"console_password": SecretStr("canary-5d1f")})
+    with (
+        pytest.raises(DatabaseUnreachableError, match="TACHOGRAPH_CLICKHOUSE__CONSOLE_PASSWORD") as caught,
+        reader(servers.model_copy(update={"clickhouse": wrong})),
+    ):
+        pass
+    assert "canary" not in str(caught.value)
+
+
+def test_an_impossible_query_is_a_sentence(stack: Settings) -> None:
+    """ClickHouse's first line, not its stack."""
+    with reader(stack) as database, pytest.raises(QueryRefusedError, match="refused"):
+        database.rows("SELECT nothing FROM nowhere")
+
+
+@pytest.mark.parametrize("statement", ["CREATE TABLE t (x Int8) ENGINE = Memory", "DROP DATABASE tachograph"])
+def test_the_console_may_only_read(stack: Settings, statement: str) -> None:
+    """The account behind `tachograph query` cannot change anything."""
+    with reader(stack) as database, pytest.raises(QueryRefusedError):
+        database.rows(statement)
+
+
+def test_a_server_without_tables_says_what_to_run(servers: Settings) -> None:
+    """A reader that comes before the migrations is told so."""
+    early = servers.clickhouse.model_copy(update={"database": "nowhere"})
+    with (
+        pytest.raises(DatabaseUnreachableError, match="tachograph migrate"),
+        reader(servers.model_copy(update={"clickhouse": early})),
+    ):
+        pass
