@@ -11,7 +11,7 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, Producer, TopicPartition
+from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
 from tachograph.processors import TopicNames
@@ -199,9 +199,17 @@ class Pipeline:
     def _ends(self, topics: Iterable[str]) -> dict[tuple[str | None, int | None], int]:
         latest: OffsetSpec = OffsetSpec.latest()  # type: ignore[no-untyped-call]
         asked = {TopicPartition(topic, p): latest for topic in topics for p in range(PARTITIONS)}
-        found = {(tp.topic, tp.partition): future for tp, future in self._admin.list_offsets(asked).items()}
-        ends = {place: future.result(DEADLINE_S).offset for place, future in found.items()}
-        return {place: end for place, end in ends.items() if end}
+        deadline = time.monotonic() + DEADLINE_S
+        while True:
+            found = {(tp.topic, tp.partition): future for tp, future in self._admin.list_offsets(asked).items()}
+            try:
+                ends = {place: future.result(DEADLINE_S).offset for place, future in found.items()}
+            except KafkaException as error:
+                # A topic that was made a moment ago may not have its leaders yet.
+                if error.args[0].name() != "NOT_LEADER_FOR_PARTITION" or time.monotonic() > deadline:
+                    raise
+            else:
+                return {place: end for place, end in ends.items() if end}
 
 
 def _landed(topic: str, partition: int, key: bytes | None, value: bytes | None, headers: Any) -> Landed:
