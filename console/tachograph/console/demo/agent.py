@@ -90,7 +90,11 @@ class CodingAgent:
                     content=message["content"],
                 )
             for item in found:
-                where: dict[str, Any] = {"source_ref": f"repo:{item.path}", "tokens": tokens(item.text), "score": item.score}
+                where: dict[str, Any] = {
+                    "source_ref": f"repo:{item.path}",
+                    "tokens": tokens(item.text),
+                    "score": item.score,
+                }
                 if item.is_relevant:
                     context.include(
                         item.path, "evidence", reason=IncludedReason.RETRIEVAL_TRIGGER, content=item.text, **where

@@ -19,8 +19,7 @@ class WatchedPublisher:
         self._has_room = True
         self.event_ids: list[str] = []
         """Ids of the records that were kept, in order. Captures are no records and have none."""
-        self.refused = 0
-        """Messages that found no room."""
+        self._refused = 0
 
     @contextmanager
     def without_room(self) -> Iterator[None]:
@@ -34,7 +33,7 @@ class WatchedPublisher:
     def publish(self, message: Message) -> None:
         """Pass the message on; see Publisher."""
         if not self._has_room:
-            self.refused += 1
+            self._refused += 1
             raise SpoolFull("the story has no room for this record")
         self._publisher.publish(message)
         self.event_ids += [value.decode() for name, value in message.headers if name == _EVENT_ID]
@@ -50,4 +49,4 @@ class WatchedPublisher:
     def stats(self) -> PublisherStats:
         """Counts of the publisher inside, and what was refused here."""
         inside = self._publisher.stats()
-        return replace(inside, dropped=inside.dropped + self.refused)
+        return replace(inside, dropped=inside.dropped + self._refused)

@@ -47,7 +47,10 @@ def record_stories(settings: Settings, *, audit: Path | None = None) -> Recorded
         play_stories(on)
         _deliver(on, settings)
     return Recorded(
-        run_ids=on.run_ids, session_ids=on.session_ids, event_ids=on.publisher.event_ids, lost=on.publisher.refused
+        run_ids=[run.run_id for run in on.runs],
+        session_ids=[run.session_id for run in on.runs],
+        event_ids=on.publisher.event_ids,
+        lost=sum(run.recorder.channel.dropped for run in on.runs),
     )
 
 

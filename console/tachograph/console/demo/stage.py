@@ -30,24 +30,23 @@ class Stage:
     workspace: Workspace
     suffix: str
     """Makes the names of runs and sessions unique."""
-    run_ids: list[str] = field(default_factory=list)
-    session_ids: list[str] = field(default_factory=list)
+    runs: list[Run] = field(default_factory=list)
+    """Runs so far, in order."""
 
     def start_run(self, name: str, request: str, *, ticket: str, constraints: tuple[Mapping[str, str], ...]) -> Run:
         """A run for a ticket, as a session of its own."""
-        run_id, session_id = f"run_{name}_{self.suffix}", f"session_{name}_{self.suffix}"
-        self.run_ids.append(run_id)
-        self.session_ids.append(session_id)
-        return self.tracer.start_run(
+        run = self.tracer.start_run(
             {
                 "request_id": f"req_{ticket}",
                 "user_request_raw": request,
                 "context": {"channel": "cli", "repo": "acme/parser", "branch": "main", "ticket_id": ticket},
             },
             constraints=constraints,
-            run_id=run_id,
-            session_id=session_id,
+            run_id=f"run_{name}_{self.suffix}",
+            session_id=f"session_{name}_{self.suffix}",
         )
+        self.runs.append(run)
+        return run
 
 
 @contextmanager
