@@ -11,8 +11,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from tachograph.console.demo import recording
-from tachograph.console.demo.recording import NotPublishedError
+from tachograph.console.demo.recording import NotPublishedError, record_stories
 from tachograph.console.demo.script import play_stories
 from tachograph.console.demo.stage import stage
 from tachograph.producers.testing import InMemoryPublisher, KeptRecord, SequentialIds
@@ -180,13 +179,12 @@ def test_the_documented_jq_lines_answer(
     assert all(key in answer and holds(answer) for answer in answers)
 
 
-def test_a_broker_that_does_not_answer(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_broker_that_does_not_answer(tmp_path: Path) -> None:
     """The demo says what is missing, where it waits and what to do; it does not look for rows that cannot be there."""
 
     class Deaf(InMemoryPublisher):
         def flush(self, timeout: float) -> bool:  # noqa: ARG002 - the seam's shape
             return False
 
-    monkeypatch.setattr(recording.SpoolPublisher, "from_settings", lambda _: Deaf())
-    with pytest.raises(NotPublishedError, match=r"were not acknowledged by Kafka at .* wait in .*spool drain"):
-        recording.record_stories(Settings(home=tmp_path))
+    with pytest.raises(NotPublishedError, match=r"were not acknowledged by Kafka at .*spool drain .*spool"):
+        record_stories(Settings(home=tmp_path), Deaf())

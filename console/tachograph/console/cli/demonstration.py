@@ -86,9 +86,10 @@ def demo(
 def play(settings: Settings, *, audit: bool = False) -> None:
     """Run the scripted agent, wait until every record can be queried, show it."""
     from tachograph.console.demo.recording import record_stories  # noqa: PLC0415 - imported where it is used
+    from tachograph.producers.publishing import SpoolPublisher  # noqa: PLC0415
 
     trails = settings.home / "audit" if audit else None
-    recorded = record_stories(settings, audit=trails)
+    recorded = record_stories(settings, SpoolPublisher.from_settings(settings), audit=trails)
     note(f"agent: {len(recorded.run_ids)} runs, {len(recorded.event_ids)} records acknowledged by Kafka")
     note(f"agent: {recorded.lost} more lost on purpose; the second run says so")
     with reader(settings) as database:

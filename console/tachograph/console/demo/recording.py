@@ -1,4 +1,4 @@
-"""Plays the stories into a real spool, and does not return before the broker has every record."""
+"""Plays the stories into a spool, and does not return before the broker has every record."""
 
 import secrets
 from collections.abc import Sequence
@@ -9,7 +9,7 @@ from typing import Final
 
 from tachograph.console.demo.script import play_stories
 from tachograph.console.demo.stage import Stage, stage
-from tachograph.producers.publishing import SpoolPublisher
+from tachograph.producers.publishing import Publisher
 from tachograph.schemas.errors import TachographError
 from tachograph.schemas.settings import Settings
 
@@ -35,11 +35,11 @@ class Recorded:
     """Records that were not, on purpose."""
 
 
-def record_stories(settings: Settings, *, audit: Path | None = None) -> Recorded:
-    """Play the stories with a tracer as any agent has one; its spool is under the stack's home."""
+def record_stories(settings: Settings, publisher: Publisher, *, audit: Path | None = None) -> Recorded:
+    """Play the stories with a tracer as any agent has one, and close the publisher."""
     with stage(
         settings,
-        SpoolPublisher.from_settings(settings),
+        publisher,
         started_at=datetime.now(UTC) - STORY_TIME,
         suffix=secrets.token_hex(3),
         audit=audit,
@@ -61,5 +61,5 @@ def _deliver(on: Stage, settings: Settings) -> None:
     raise NotPublishedError(
         f"{stats.messages_waiting + stats.rejected} of {stats.spooled} messages were not acknowledged by Kafka at "
         f"{settings.kafka.bootstrap_servers} within {FLUSH_S:.0f} s: is it running? (`tachograph status`) Nothing is "
-        f"lost: they wait in {settings.home / 'spool'}, and `tachograph spool drain` sends them"
+        f"lost: `tachograph spool drain {settings.home / 'spool'}` sends what waits there"
     )
