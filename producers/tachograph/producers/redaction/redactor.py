@@ -5,6 +5,7 @@ from collections import Counter
 from collections.abc import Callable
 from typing import Final, TypeVar
 
+from tachograph.producers.redaction.flat import flat_text
 from tachograph.producers.redaction.results import (
     Budget,
     DropReason,
@@ -44,6 +45,8 @@ class Redactor:
         Redacting the result again changes nothing. Text in which nothing is found comes back as it was, but for NUL
         characters and halves of surrogate pairs, which not every store takes.
         """
+        if path is None and type(text) is str and self._holds_nothing(text):
+            return Redacted(text)
         result = _closed(lambda: self._text(text, path))
         return result if isinstance(result, Redacted) else Redacted(dropped(result), dropped_reason=result)
 
@@ -52,6 +55,11 @@ class Redactor:
 
         ``key_names=False`` takes no account of names of members, as is right for a JSON Schema.
         """
+        if path is None and key_names:
+            pack = self.pack
+            flat = flat_text(obj, pack.is_secret_name, pack.path_keys)
+            if flat is not None and self._holds_nothing(flat[1], flat[2]):
+                return RedactedValue(flat[0])
         result = _closed(lambda: self._value(obj, path, key_names))
         return result if isinstance(result, RedactedValue) else RedactedValue(dropped(result), (), result)
 
@@ -72,6 +80,16 @@ class Redactor:
         if len(data) > self.budget.max_bytes:
             raise ValueError(f"a text over {self.budget.max_bytes} bytes is dropped unread")
         return self.pack.scanner.explain(data, Deadline(self.budget.max_seconds))
+
+    def _holds_nothing(self, text: str, spent: int = 0) -> bool:
+        """Whether a text can be stored as it is. False says nothing, and is what every failure comes to."""
+        try:
+            data = text.encode()
+            return (
+                len(data) + spent <= self.budget.max_bytes and b"\0" not in data and self.pack.scanner.at_a_glance(data)
+            )
+        except Exception:  # noqa: BLE001 - looked at closely then, where a failure drops the content
+            return False
 
     def _text(self, text: str, path: str | None) -> Redacted | DropReason:
         from tachograph.producers.redaction.engine import Deadline  # noqa: PLC0415 - brings RE2
@@ -97,13 +115,14 @@ class Redactor:
             return RedactedValue(dropped(DropReason.PATH), (RuleCount(PATH_RULE, 1),), DropReason.PATH)
         deadline = Deadline(self.budget.max_seconds)
         names = pack.is_secret_name if key_names else None
-        walk = Walk(self.budget.max_bytes, deadline.check, names, pack.is_secret_path, frozenset(pack.paths.keys))
+        walk = Walk(self.budget.max_bytes, deadline.check, names, pack.is_secret_path, pack.path_keys)
         value = walk.value(obj)
         counts = Counter(walk.counts)
         reason = DropReason.PATH if PATH_RULE in counts else None
         scanner = pack.scanner
         # Most values hold nothing: all their texts are judged in one go, and only then one by one.
-        if not (scanner.joinable and scanner.is_clean("\n".join(walk.texts).encode())):
+        texts = "\n".join(walk.texts).encode()
+        if not (scanner.at_a_glance(texts) or scanner.is_clean(texts)):
             known: dict[str, str] = {}
 
             def redact(text: str) -> str:

@@ -142,6 +142,11 @@ class RulePack:
         return name_test(self.keys)
 
     @functools.cached_property
+    def path_keys(self) -> frozenset[str]:
+        """Names of members that say which file the other members of an object are about."""
+        return frozenset(self.paths.keys)
+
+    @functools.cached_property
     def is_secret_path(self) -> Callable[[str], bool]:
         """Whether content of the file at a path is dropped whole."""
         from tachograph.producers.redaction.paths import path_test  # noqa: PLC0415 - paths.py knows this module

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 from tachograph.producers.redaction.decode import decoded_spans
 from tachograph.producers.redaction.engine import Deadline, Engine, Span, compile_regex, merge
+from tachograph.producers.redaction.glance import Glance
 from tachograph.producers.redaction.results import Finding
 
 if TYPE_CHECKING:
@@ -17,7 +18,8 @@ _MAX_PASSES: Final = 8
 """Each pass leaves less of the original, and the last one finds nothing. All but hostile text needs two."""
 
 _PLACEHOLDER: Final = re.compile(rb"\[REDACTED:([a-z0-9-]+)\]")
-_ENCODED: Final = compile_regex(r"[A-Za-z0-9+/_-]{20}|%[0-9A-Fa-f]{2}")
+_MAYBE_ENCODED: Final = r"[A-Za-z0-9+/_-]{20}|%[0-9A-Fa-f]{2}"
+_ENCODED: Final = compile_regex(_MAYBE_ENCODED)
 
 
 class UnstableError(Exception):
@@ -31,12 +33,13 @@ class Scanner:
         self._engine = Engine(pack)
         self._placeholders = [rule.placeholder.encode() for rule in pack.rules]
         self._known = frozenset(self._placeholders)
-        self.joinable: Final = self._engine.joinable
-        """Whether texts joined by line ends can be judged together by `is_clean`."""
+        self._joinable: Final = self._engine.joinable
+        self.at_a_glance: Final = Glance(pack.rules, [_MAYBE_ENCODED]).is_clean
+        """Whether nothing can be found in a text, or in texts joined by line ends. False says nothing."""
 
     def is_clean(self, data: bytes) -> bool:
-        """Whether nothing can be found, told without looking closely. False says nothing."""
-        return _ENCODED.search(data) is None and self._engine.is_clean(data)
+        """As `at_a_glance`, for texts joined by line ends that are too large for that."""
+        return self._joinable and _ENCODED.search(data) is None and self._engine.is_clean(data)
 
     def redact(self, data: bytes, deadline: Deadline, path: str | None = None) -> tuple[bytes, Counter[str]]:
         """Return the bytes with placeholders and the number of redactions by rule id. Raises Timeout, UnstableError."""

@@ -11,6 +11,7 @@ from pathlib import PosixPath, PurePath, PurePosixPath, PureWindowsPath, Windows
 from typing import Any, Final
 from uuid import UUID
 
+from tachograph.producers.redaction.flat import CHECKED_DIGITS, NODE_BYTES
 from tachograph.producers.redaction.results import DropReason, dropped
 from tachograph.producers.redaction.rules import KEY_RULE, PATH_RULE
 from tachograph.producers.redaction.safe import plain_text, safe_text
@@ -22,9 +23,7 @@ MAX_DEPTH: Final = 64
 
 _MAX_SAFE_INTEGER: Final = 2**53 - 1
 _MAX_DIGITS: Final = 1000  # of an integer that is written out as text
-_CHECKED_DIGITS: Final = 10**11  # an integer from here on may be a card or account number: looked at as text
 _CLOCK_EVERY: Final = 512  # nodes between two looks at the clock
-_NODE_BYTES: Final = 8  # what a node without text counts for
 _MAX_FOREIGN: Final = 10_000  # members that are read of a mapping not of our own making: it may have no end
 _PATHS: Final = (PosixPath, WindowsPath, PurePosixPath, PureWindowsPath)
 _SEQUENCES: Final[tuple[Any, ...]] = (list, tuple, set, frozenset)
@@ -61,7 +60,7 @@ class Walk:
 
     def value(self, obj: Any, depth: int = 0) -> Any:  # noqa: PLR0911 - one way out for each kind of value
         """Return the value as JSON data."""
-        self._spend(_NODE_BYTES)
+        self._spend(NODE_BYTES)
         kind = type(obj)
         if kind is str or issubclass(kind, str):
             return self._text(plain_text(obj))
@@ -161,7 +160,7 @@ class Walk:
             inexact = float.__float__(obj)
             return inexact if math.isfinite(inexact) else repr(inexact)
         number = int.__int__(obj)
-        if -_CHECKED_DIGITS < number < _CHECKED_DIGITS:
+        if -CHECKED_DIGITS < number < CHECKED_DIGITS:
             return number
         if number.bit_length() > _MAX_DIGITS * 3:
             return f"[INTEGER: {number.bit_length()} bits]"
@@ -188,7 +187,7 @@ def mapped(value: Any, redact: Callable[[str], str]) -> Any:
         return members
     if isinstance(value, list):
         return [mapped(item, redact) for item in value]
-    if type(value) is int and not -_CHECKED_DIGITS < value < _CHECKED_DIGITS:
+    if type(value) is int and not -CHECKED_DIGITS < value < CHECKED_DIGITS:
         text = str(value)
         redacted = redact(text)
         return value if redacted == text else redacted
