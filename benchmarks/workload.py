@@ -13,6 +13,9 @@ from tachograph.schemas.settings import Settings
 from tachograph.schemas.topics import EVENTS
 from tachograph.schemas.wire import Codec, to_avro
 
+LOOK_EVERY_S = 0.25
+"""Looking costs the servers something too: without a pause it took most of a core."""
+
 PROSE = "The parser drops the last token of a line that ends in a comment; the test expects it to be kept. "
 
 
@@ -80,3 +83,4 @@ def steady_rate(progress: Callable[[], int], total: int, *, timeout_s: float = 1
             return (seen - first) / (now - first_at) if seen > first else float("nan")
         if now > deadline:
             raise RuntimeError(f"only {seen} of {total} within {timeout_s:.0f} s")
+        time.sleep(LOOK_EVERY_S)
