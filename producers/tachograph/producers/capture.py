@@ -8,7 +8,7 @@ import logging
 import secrets
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol
 
 import orjson
 
@@ -57,11 +57,10 @@ class ArtifactWriter(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Captured:
+class Captured(NamedTuple):
     """Content in its capture mode, fit for a record."""
 
-    text: str = field(repr=False)
+    text: str
     """What stands in the record: text, redacted text, ``hmac:…``, or a marker that says where the content is or why it
     is not. Never over INLINE_LIMIT bytes; always encodes as UTF-8."""
     mode: CaptureMode
@@ -77,6 +76,12 @@ class Captured:
     """Why the content is not there, if it was dropped."""
     writer_failed: bool = False
     """An artifact writer was there and did not take the content."""
+
+    def __repr__(self) -> str:
+        # Never the text: it may be all there is, in mode full.
+        return (
+            f"Captured(mode={self.mode.value!r}, size_bytes={self.size_bytes}, dropped_reason={self.dropped_reason!r})"
+        )
 
     @property
     def inline(self) -> str | None:

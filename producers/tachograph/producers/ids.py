@@ -6,8 +6,7 @@ import time
 from typing import Final, Protocol
 
 _VERSION_AND_VARIANT: Final = 0x7 << 76 | 0x2 << 62
-_RANDOM_A: Final = 0xFFF << 64
-_RANDOM_B: Final = (1 << 62) - 1
+_RANDOM: Final = 0xFFF << 64 | (1 << 62) - 1
 
 
 class Ids(Protocol):
@@ -32,12 +31,17 @@ os.register_at_fork(after_in_child=_NOISE.seed)  # or parent and child would giv
 class RandomIds:
     """Random identifiers. Safe across threads and forks."""
 
+    _recent = (-1, "")  # a millisecond and its digits: a tool call needs four ids within it
+
     def uuid(self) -> str:
         """UUIDv7: 48 bits of milliseconds, then 74 random bits."""
-        noise = _NOISE.getrandbits(76)
-        number = time.time_ns() // 1_000_000 << 80 | _VERSION_AND_VARIANT | (noise & _RANDOM_A) | (noise & _RANDOM_B)
-        text = f"{number:032x}"
-        return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
+        time_ms, prefix = self._recent
+        now_ms = time.time_ns() // 1_000_000
+        if now_ms != time_ms:
+            prefix = f"{now_ms >> 16:08x}-{now_ms & 0xFFFF:04x}"
+            self._recent = (now_ms, prefix)
+        text = f"{_NOISE.getrandbits(76) & _RANDOM | _VERSION_AND_VARIANT:020x}"
+        return f"{prefix}-{text[:4]}-{text[4:8]}-{text[8:]}"
 
     def trace_id(self) -> str:
         """Random trace id."""

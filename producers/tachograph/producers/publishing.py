@@ -15,7 +15,7 @@ Importing this module costs nothing: Kafka's client is imported by the thread th
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Final, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, runtime_checkable
 
 from tachograph.schemas.enums import DropReason
 from tachograph.schemas.errors import TachographError
@@ -38,8 +38,7 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True)
-class Message:
+class Message(NamedTuple):
     """One Kafka message, already redacted and encoded: from here on nobody looks inside."""
 
     topic: str

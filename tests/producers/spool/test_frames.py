@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tachograph.producers.publishing import Message, MessageMalformed
-from tachograph.producers.spool.frames import Frame, decode_body, encode_body, encode_frame, scan
+from tachograph.producers.spool.frames import Frame, body_size, decode_body, encode_body, encode_frame, scan
 
 TOPIC = "tachograph.events.v1"
 
@@ -33,6 +33,12 @@ def test_messages_come_back_as_they_were(given_messages: list[Message]) -> None:
     found = scan(segment([encode_body(message) for message in given_messages]))
     assert [decode_body(TOPIC, frame.body) for frame in found.frames] == given_messages
     assert (found.corrupt, found.torn) == (0, 0)
+
+
+@given(messages)
+def test_the_size_of_a_body_is_known_without_it(message: Message) -> None:
+    """At level memory nothing is written, and the same limits hold."""
+    assert body_size(message) == len(encode_body(message))
 
 
 @given(st.lists(messages, min_size=1, max_size=8), st.data())
@@ -98,3 +104,5 @@ def test_what_a_frame_cannot_hold_is_refused_by_a_sentence(message: Message) -> 
     """A bug in the caller is a counted drop, not a crash."""
     with pytest.raises(MessageMalformed):
         encode_body(message)
+    with pytest.raises(MessageMalformed):
+        body_size(message)

@@ -60,8 +60,26 @@ def encode_body(message: Message) -> bytes:
         parts.append(message.value)
         return b"".join(parts)
     except (struct.error, TypeError, ValueError) as error:
-        # Too long a key, too many headers, something that is not bytes. The library's text may quote it; ours must not.
-        raise MessageMalformed(f"a message does not fit a frame ({type(error).__name__})") from None
+        raise _malformed(error) from None
+
+
+def body_size(message: Message) -> int:
+    """Length of what ``encode_body`` gives, at half its cost. Raises MessageMalformed."""
+    headers = message.headers
+    try:
+        size = 4 * len(headers)
+        parts = [_BODY.pack(len(message.key), len(headers)), message.key, message.value]
+        for name, value in headers:
+            size += len(_names.get(name) or _encoded_name(name))
+            parts.append(value)
+        return size + len(b"".join(parts))  # joined, not summed up: that refuses what is not bytes
+    except (struct.error, TypeError, ValueError) as error:
+        raise _malformed(error) from None
+
+
+def _malformed(error: Exception) -> MessageMalformed:
+    # Too long a key, too many headers, something that is not bytes. The library's text may quote it; ours must not.
+    return MessageMalformed(f"a message does not fit a frame ({type(error).__name__})")
 
 
 def encode_frame(index: int, body: bytes) -> bytes:

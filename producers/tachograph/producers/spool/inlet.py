@@ -10,7 +10,7 @@ from typing import Any, Protocol
 
 from tachograph.producers.publishing import Message
 from tachograph.producers.spool.files import Files
-from tachograph.producers.spool.frames import PREFIX_SIZE, encode_frame
+from tachograph.producers.spool.frames import encode_frame
 from tachograph.producers.spool.segment import OpenSegment, SegmentName, encode_header, write_all
 from tachograph.producers.spool.source import Extent
 from tachograph.producers.spool.subfolder import Subfolder
@@ -21,8 +21,8 @@ class Inlet(Protocol):
 
     total: int
 
-    def append(self, body: bytes, message: Message) -> Any:
-        """Keep one message. Gives a ticket."""
+    def append(self, body: bytes, message: Message, size: int) -> Any:
+        """Keep one message, whose frame has ``size`` bytes. Gives a ticket. ``body`` is empty at level memory."""
 
     def commit(self, ticket: Any) -> None:
         """Return once the message is on disk. Called without the publisher's lock."""
@@ -57,7 +57,12 @@ class FileInlet:
         """Held by whoever syncs; the others find their frame synced when they get it. Taken after the appender's."""
         self._failed: list[OpenSegment] = []
 
-    def append(self, body: bytes, message: Message) -> tuple[OpenSegment, int]:  # noqa: ARG002 - as the queue's
+    def append(
+        self,
+        body: bytes,
+        message: Message,  # noqa: ARG002 - as the queue's
+        size: int,  # noqa: ARG002 - as the queue's
+    ) -> tuple[OpenSegment, int]:
         """Write one frame. What it returns is for ``commit``."""
         segment = self._open
         if segment is None or segment.position >= self._segment_bytes:
@@ -194,9 +199,9 @@ class QueueInlet:
         self.queue: deque[tuple[int, Message, int]] = deque()
         self.total = 0
 
-    def append(self, body: bytes, message: Message) -> None:
+    def append(self, body: bytes, message: Message, size: int) -> None:  # noqa: ARG002 - as the file's
         """Cannot fail."""
-        self.queue.append((self.total, message, len(body) + PREFIX_SIZE))
+        self.queue.append((self.total, message, size))
         self.total += 1
 
     def commit(self, ticket: None) -> None:

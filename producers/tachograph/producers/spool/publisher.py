@@ -24,7 +24,7 @@ from tachograph.producers.spool.complaints import LOGGER, Complaints
 from tachograph.producers.spool.exiting import close_at_exit
 from tachograph.producers.spool.files import OS_FILES, Files
 from tachograph.producers.spool.forking import abandon, follow_forks
-from tachograph.producers.spool.frames import PREFIX_SIZE, encode_body
+from tachograph.producers.spool.frames import PREFIX_SIZE, body_size, encode_body
 from tachograph.producers.spool.identity import SPOOL_ID_SIZE
 from tachograph.producers.spool.inlet import Inlet
 from tachograph.producers.spool.kafka import KafkaTransport
@@ -74,6 +74,7 @@ class SpoolPublisher:
         self._max_frame = self._asked.max_message_bytes
         self._max_bytes = self._asked.max_bytes
         self._durable = self._asked.durability == "disk"
+        self._frameless = self._asked.durability == "memory"
         self._closed = False
         self._begin()
         self._open()
@@ -88,10 +89,13 @@ class SpoolPublisher:
     def publish(self, message: Message) -> None:
         """Append the message; see :class:`tachograph.producers.publishing.Publisher`."""
         try:
-            body = encode_body(message)
+            if self._frameless:
+                body, size = b"", body_size(message) + PREFIX_SIZE
+            else:
+                body = encode_body(message)
+                size = len(body) + PREFIX_SIZE
         except MessageMalformed as error:
             self._drop(error)
-        size = len(body) + PREFIX_SIZE
         if size > self._max_frame:
             self._drop(MessageTooLarge(f"a message of {size} bytes is over the limit of {self._max_frame}"))
         with self._lock:
@@ -99,7 +103,7 @@ class SpoolPublisher:
                 self._make_room(size)
             try:
                 inlet = self._inlets.get(message.topic) or self._open_inlet(message.topic)
-                ticket = inlet.append(body, message)
+                ticket = inlet.append(body, message, size)
             except OSError as error:
                 self._drop(SpoolUnavailable(f"the spool cannot be written: {error.strerror}"))
             self._taken += size
