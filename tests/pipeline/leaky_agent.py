@@ -15,6 +15,7 @@ from tachograph.producers import (
     Tracer,
 )
 from tachograph.producers.model.response import ModelResponse
+from tachograph.schemas.enums import CaptureMode
 from tachograph.schemas.models.decision_event import Artifact, ArtifactMetadata, Evaluation
 
 DECIDED_AT = "2026-01-01T00:00:00Z"
@@ -28,8 +29,13 @@ class LeakyToolError(Exception):
 class LeakyAgent:
     """Does everything once. ``raised`` has what came out of the recorder, other than the agent's own errors."""
 
-    def __init__(self, tracer: Tracer, secret: str) -> None:
+    def __init__(
+        self, tracer: Tracer, secret: str, label: str = "", *, capture_mode: CaptureMode | None = None
+    ) -> None:
         self.secret = secret
+        self.capture_mode = capture_mode
+        self.label = label
+        self.error = type(f"Error {secret}", (LeakyToolError,), {})
         self.said = f"so I said {secret} aloud"
         self.metadata: dict[str, Any] = {secret: secret}
         self.bad_metadata = {"text": secret, "list": [secret], "cut": "x" * 80 + " " + secret, secret * 3: 1}
@@ -39,7 +45,7 @@ class LeakyAgent:
         self.tracer = tracer
         tracer.tools.update({"echo": lambda **given: given, secret: self._fail, "text": lambda **_: self.said})
         tracer.hooks.register(HookMatcher(pattern="echo", pre_hooks=(self._before,), post_hooks=(self._after,)))
-        tracer.hooks.register(HookMatcher(pattern="forbidden-*", pre_hooks=(self._abort,)))
+        tracer.hooks.register(HookMatcher(pattern="forbidden-*", pre_hooks=(self._named(self._abort),)))
         tracer.hooks.register(HookMatcher(pattern="skipped", pre_hooks=(self._skip,)))
 
     def work(self) -> Run:
@@ -53,23 +59,29 @@ class LeakyAgent:
                 "context": {"repo": secret, "branch": secret, "ticket_id": secret},
             },
             constraints=[self.said],
-            session_id=f"session {secret}",
-            run_id=f"run {secret}",
-            trace_id=f"trace {secret}",
+            session_id=f"session {self.label} {secret}",
+            run_id=f"run {self.label} {secret}",
+            trace_id=f"trace {self.label} {secret}",
             channel=secret,
+            capture_mode=self.capture_mode,
             metadata=self.metadata,
         )
         with self._kept(), run:
             with self._kept(), run.step(secret, secret, step_id=f"outer {secret}", metadata=self.metadata) as step:
                 step.annotate(**self.metadata)
+                with run.step("plan", "inside the other"):
+                    pass
                 self._model(run)
                 self._tools(run)
                 self._context(run)
                 self._observations(run)
-                with self._kept(), self.tracer.start_run(self.said, channel=secret) as inner:
+                with (
+                    self._kept(),
+                    self.tracer.start_run(self.said, channel=secret, capture_mode=self.capture_mode) as inner,
+                ):
                     inner.no_op(self.said)
             with self._kept(), run.step(secret, "fails"):
-                raise LeakyToolError(self.said)
+                self._fail()
             self._actions(run)
             self._faults(run)
             self._mistakes(run)
@@ -187,7 +199,7 @@ class LeakyAgent:
             build.commit(secret, said),
             build.commit(secret, said, diff=diff),
             {**by_hand, "type": "file_edit", "metadata": {"path": secret}},
-            Artifact(**by_hand, type="command", metadata=ArtifactMetadata(path=secret)),  # type: ignore[arg-type]
+            Artifact(**by_hand, type="command", metadata=ArtifactMetadata(path=secret)),
         ]
         with self._kept():
             run.action("edit", said, artifacts=artifacts, evaluation=self._evaluation(), overrides_event_id=secret)
@@ -205,7 +217,7 @@ class LeakyAgent:
     def _faults(self, run: Run) -> None:
         secret, said = self.secret, self.said
         with self._kept():
-            run.fail(LeakyToolError(said), metadata=self.metadata)
+            run.fail(self.error(said), metadata=self.metadata)
         with self._kept():
             run.missing_pointer(secret)
         with self._kept():
@@ -252,7 +264,7 @@ class LeakyAgent:
         )
 
     def _after(self, context: ToolUseContext, output: Any) -> PostHookResult:  # noqa: ARG002 - the seam's shape
-        raise LeakyToolError(self.said)
+        raise self.error(self.said)
 
     def _abort(self, context: ToolUseContext) -> PreHookResult:  # noqa: ARG002 - the seam's shape
         return PreHookResult(HookAction.ABORT, metadata=self.metadata, reason=self.said)
@@ -260,8 +272,15 @@ class LeakyAgent:
     def _skip(self, context: ToolUseContext) -> PreHookResult:  # noqa: ARG002 - the seam's shape
         return PreHookResult(HookAction.SKIP, reason=self.said)
 
+    def _named(self, hook: Callable[[ToolUseContext], PreHookResult]) -> Callable[[ToolUseContext], PreHookResult]:
+        def named(context: ToolUseContext) -> PreHookResult:
+            return hook(context)
+
+        named.hook_name = f"hook {self.secret}"  # type: ignore[attr-defined]
+        return named
+
     def _fail(self, *_: Any, **__: Any) -> Any:
-        raise LeakyToolError(self.said)
+        raise self.error(self.said)
 
     def _evaluation(self) -> dict[str, Any]:
         check = {"id": self.secret, "status": "fail", "message": self.said}

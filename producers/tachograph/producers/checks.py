@@ -3,11 +3,15 @@
 import math
 from collections.abc import Callable, Iterable
 from enum import StrEnum
-from typing import Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 from tachograph.producers.errors import RecordRefusedError
 
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
 E = TypeVar("E", bound=StrEnum)
+M = TypeVar("M", bound="BaseModel")
 
 LARGEST_COUNT: Final = 2**53 - 1
 Label = Callable[[str, int], str]
@@ -80,3 +84,16 @@ def names(field: str, values: Iterable[Any], label: Label, limit: int = 256) -> 
     if isinstance(values, (str, bytes)):
         raise RecordRefusedError(field, "is a list of names, not one text")
     return [name(field, value, label, limit) for value in values]
+
+
+def fits(field: str, model: type[M], given: Any) -> M:
+    """The model of what was given. For the few records that are worth pydantic's price."""
+    from pydantic import ValidationError  # noqa: PLC0415 - not at import: it would double the cost
+
+    try:
+        return model.model_validate(given)
+    except ValidationError as error:
+        # Of where it is wrong only our own names: the others are the agent's keys, and may be anything.
+        places = {str(detail["loc"][0]) for detail in error.errors(include_input=False) if detail["loc"]}
+    wrong = ", ".join(sorted(places & set(model.model_fields))) or "its fields"
+    raise RecordRefusedError(field, f"does not fit {model.__name__}: look at {wrong}")

@@ -4,14 +4,15 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from tachograph.producers import checks
-from tachograph.producers.capture import CapturePolicy
+from tachograph.producers.capture import HASH_PREFIX, INLINE_LIMIT, CapturePolicy
 from tachograph.producers.errors import RecordRefusedError
-from tachograph.schemas.enums import CODE_ACTIONS, ActionType
+from tachograph.schemas.enums import CODE_ACTIONS, ActionType, CaptureMode
 
 if TYPE_CHECKING:
     from tachograph.producers.run import Run
 
 SCHEMA_VERSION: Final = "0.2"
+_PATH_LIMIT: Final = 1024
 _UNCHECKED: Final = {
     "alignment": {"status": "unknown", "score": None, "violations": []},
     "quality": {"status": "unknown", "checks": []},
@@ -60,22 +61,27 @@ def event_body(
 
 
 def artifact_body(item: Any, policy: CapturePolicy) -> dict[str, Any]:
-    """An artifact that the builders made, as it is; one given as a mapping is captured here."""
+    """An artifact as it may be stored. Builders have captured theirs, but an Artifact may also be made by hand."""
     from tachograph.schemas.models.decision_event import Artifact  # noqa: PLC0415 - not at import: it would double the cost
     from tachograph.schemas.wire.convert import to_avro  # noqa: PLC0415 - not at import: it would double the cost
 
     if isinstance(item, Mapping):
-        given = dict(item)
-        for name in ("summary", "content"):
-            if given.get(name) is not None:
-                given[name] = policy.text(str(given[name])).text
-        metadata = dict(given.get("metadata") or {})
-        if metadata.get("path") is not None:
-            metadata["path"] = policy.label(str(metadata["path"]), 1024)
-        item = Artifact.model_validate(given | {"metadata": metadata})
+        captured = {
+            name: policy.text(str(item[name])).text for name in ("summary", "content") if item.get(name) is not None
+        }
+        item = checks.fits("artifacts", Artifact, {**item, **captured})
     if not isinstance(item, Artifact):
         raise RecordRefusedError("artifacts", "each is an Artifact or a mapping of its fields")
-    return to_avro(item)
+    body = to_avro(item)
+    if policy.mode is CaptureMode.HASHED and body["content"] and not body["content"].startswith(HASH_PREFIX):
+        body["content"] = policy.text(body["content"]).text
+    # What was redacted already stays as it is: redacting twice is redacting once.
+    for name in ("id", "summary", "content", "content_ref"):
+        if body[name] is not None:
+            body[name] = policy.label(body[name], INLINE_LIMIT)
+    path = body["metadata"]["path"]
+    body["metadata"]["path"] = None if path is None else policy.label(path, _PATH_LIMIT)
+    return body
 
 
 def evaluation_body(given: Any, policy: CapturePolicy) -> dict[str, Any]:
@@ -83,8 +89,9 @@ def evaluation_body(given: Any, policy: CapturePolicy) -> dict[str, Any]:
     from tachograph.schemas.models.decision_event import Evaluation  # noqa: PLC0415 - not at import: it would double the cost
     from tachograph.schemas.wire.convert import to_avro  # noqa: PLC0415 - not at import: it would double the cost
 
-    body = to_avro(given if isinstance(given, Evaluation) else Evaluation.model_validate(given))
+    body = to_avro(given if isinstance(given, Evaluation) else checks.fits("evaluation", Evaluation, given))
     for found in [*body["alignment"]["violations"], *body["quality"]["checks"], *body["policy"]["checks"]]:
+        found["id"] = policy.label(found["id"])
         for name in ("message", "evidence"):
             if found.get(name):
                 found[name] = policy.text(found[name]).text

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
+from tachograph.producers import checks
 from tachograph.producers.avro_bytes import ENVELOPE
 from tachograph.producers.recorder import Recorder
 from tachograph.schemas.enums import CaptureMode
@@ -27,7 +28,7 @@ def proposal_body(recorder: Recorder, fields: Mapping[str, Any]) -> dict[str, An
     policy = recorder.policy
     if policy.mode is not CaptureMode.FULL:
         given = policy.redactor.value(given, key_names=False).value
-    body = to_avro(RecordProposal.model_validate(given | _STAND_IN))
+    body = to_avro(checks.fits("proposal", RecordProposal, given | _STAND_IN))
     return {name: value for name, value in body.items() if name not in ENVELOPE}
 
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 from typing import Any, Final
 
+from tachograph.producers import checks
 from tachograph.producers.audit import AuditTrail
 from tachograph.producers.capture import CapturePolicy
 from tachograph.producers.channel import RunChannel
@@ -63,7 +64,7 @@ class Recorder:
         """The run's policy, or the same in another mode."""
         if mode is None or mode == self.policy.mode:
             return self.policy
-        return self.policy.with_mode(CaptureMode(mode))
+        return self.policy.with_mode(checks.member("capture_mode", mode, CaptureMode))
 
     def record(
         self,
@@ -96,9 +97,15 @@ class Recorder:
         if not given:
             return {}
         kept, refusals = clean_metadata(given)
+        label = self.label
         if refusals:
             self._refused(refusals)
-        label = self.label
+            entries = list(given.items())
+            for refusal in refusals:
+                if refusal.kind is RefusalKind.TOO_LONG and refusal.position is not None:
+                    # Redacted before it is cut: no rule knows half a secret.
+                    key, value = entries[refusal.position]
+                    kept[str(key)] = label(str(value), 100)
         return {label(key, 100): label(value, 100) if isinstance(value, str) else value for key, value in kept.items()}
 
     def _refused(self, refusals: list[Refusal]) -> None:

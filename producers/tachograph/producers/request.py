@@ -20,15 +20,14 @@ def request_body(
     """Plain Avro form of a request: a text, a mapping or a Request model, with further constraints."""
     given = {"user_request_raw": request} if isinstance(request, str) or request is None else request
     context = _part(given, "context") or {}
+    places = {name: _part(context, name) for name in _CONTEXT}
+    places["channel"] = places["channel"] or channel
     own = _part(given, "constraints") or ()
     return {
         "request_id": checks.maybe_name(_part(given, "request_id"), label) or ids.uuid(),
         "user_request_raw": policy.text(str(_part(given, "user_request_raw") or "")).text,
         "constraints": [_constraint(item, place, label) for place, item in enumerate([*own, *constraints])],
-        "context": {
-            name: checks.maybe_name(_part(context, name), label, 1024) or (channel if name == "channel" else None)
-            for name in _CONTEXT
-        },
+        "context": {name: checks.maybe_name(place, label, 1024) for name, place in places.items()},
     }
 
 

@@ -13,11 +13,12 @@ from tachograph.producers.ids import Ids, RandomIds
 from tachograph.producers.labels import Labels
 from tachograph.producers.options import TracerOptions
 from tachograph.producers.publishing import Publisher
+from tachograph.producers.workspace import WorkspaceArtifacts
 from tachograph.schemas.enums import CaptureMode, Environment
 
 if TYPE_CHECKING:  # importing the tracer must be cheap; what a run needs is imported when there is one
     from tachograph.producers.audit import AuditTrail
-    from tachograph.producers.capture import CapturePolicy
+    from tachograph.producers.capture import ArtifactWriter, CapturePolicy
     from tachograph.producers.captures import CaptureKey
     from tachograph.producers.encoding import RecordEncoder
     from tachograph.producers.recorder import Recorder
@@ -39,7 +40,8 @@ class Tracer:
                 run.tools.execute("search", {"query": "weather"})
 
     ``publisher`` keeps and sends records; unless given, a spool under ``.tachograph/spool`` that sends to the broker of
-    the settings (``TACHOGRAPH_KAFKA__…``). ``capture`` is a policy or a mode. ``audit`` turns on the trail of JSON
+    the settings (``TACHOGRAPH_KAFKA__…``). ``capture`` is a policy or a mode; with a mode, content over 64 KB goes to
+    ``artifacts``, sealed, by default below ``.tachograph/artifacts``. ``audit`` turns on the trail of JSON
     lines: True, or its folder. ``capture_key`` encrypts fault captures: a key, a key file, or None for
     ``.tachograph/keys/capture.key``. ``strict`` raises the recorder's own errors: True always, False never, None under
     pytest only.
@@ -54,6 +56,7 @@ class Tracer:
         environment: Environment | str = Environment.UNKNOWN,
         publisher: Publisher | None = None,
         capture: "CapturePolicy | CaptureMode | str | None" = None,
+        artifacts: "ArtifactWriter | None" = None,
         capture_key: "CaptureKey | Path | None" = None,
         tools: Mapping[str, Any] | None = None,
         hooks: HookRegistry | None = None,
@@ -68,7 +71,11 @@ class Tracer:
 
         self.guard = Guard(strict=strict)
         self.options = options or TracerOptions()
-        self.policy = capture if isinstance(capture, CapturePolicy) else CapturePolicy(_mode(capture))
+        self.policy = (
+            capture
+            if isinstance(capture, CapturePolicy)
+            else CapturePolicy(_mode(capture), writer=artifacts if artifacts is not None else WorkspaceArtifacts())
+        )
         self.tools = dict(tools or {})
         self.hooks = hooks if hooks is not None else HookRegistry()
         self._labels = Labels(self.policy)
@@ -110,11 +117,13 @@ class Tracer:
         from tachograph.producers.run import Run  # noqa: PLC0415 - see above
         from tachograph.producers.run_start import RunStart  # noqa: PLC0415 - see above
 
-        labels = self._labels
-        policy = self.policy if capture_mode is None else self.policy.with_mode(CaptureMode(capture_mode))
+        policy, labels = self.policy, self._labels
+        if capture_mode is not None:
+            policy = policy.with_mode(checks.member("capture_mode", capture_mode, CaptureMode))
+            labels = Labels(policy)
         parent = position.current_run()
         run_id = checks.maybe_name(run_id, labels) or self._ids.uuid()
-        trace_id = trace_id or self._ids.trace_id()
+        trace_id = checks.maybe_name(trace_id, labels) or self._ids.trace_id()
         session_id = checks.maybe_name(session_id, labels) or (parent.session_id if parent is not None else run_id)
         start = RunStart(
             run_id=run_id,
@@ -128,12 +137,12 @@ class Tracer:
                 "agent_version": self.agent_version,
                 "environment": self.environment.value,
             },
-            request_body=self._request(request, constraints, policy, channel),
+            request_body=self._request(request, constraints, policy, labels, channel),
             metadata=metadata,
             sdk=SDK,
             at=self._clock.now_micros(),
         )
-        return Run(self, self._recorder(start, policy), start)
+        return Run(self, self._recorder(start, policy, labels), start)
 
     def flush(self, timeout: float | None = None) -> bool:
         """Wait until the broker has everything. False if it has not in time; nothing is lost by that."""
@@ -177,7 +186,7 @@ class Tracer:
 
         return AuditTrail(session_id, None if self._audit is True else self._audit, clock=self._clock, guard=self.guard)
 
-    def _recorder(self, start: "RunStart", policy: "CapturePolicy") -> "Recorder":
+    def _recorder(self, start: "RunStart", policy: "CapturePolicy", labels: Labels) -> "Recorder":
         from tachograph.producers.channel import RunChannel  # noqa: PLC0415 - see above
         from tachograph.producers.recorder import Recorder  # noqa: PLC0415 - see above
 
@@ -197,17 +206,16 @@ class Tracer:
             ids=self._ids,
             guard=self.guard,
         )
-        labels = self._labels if policy is self.policy else Labels(policy)
         return Recorder(
             channel=channel, policy=policy, labels=labels, guard=self.guard, clock=self._clock, ids=self._ids
         )
 
     def _request(
-        self, request: Any, constraints: Iterable[Any], policy: "CapturePolicy", channel: str
+        self, request: Any, constraints: Iterable[Any], policy: "CapturePolicy", labels: Labels, channel: str
     ) -> dict[str, Any]:
         from tachograph.producers.request import request_body  # noqa: PLC0415 - see above
 
-        given: dict[str, Any] = {"policy": policy, "label": self._labels, "ids": self._ids, "channel": channel}
+        given: dict[str, Any] = {"policy": policy, "label": labels, "ids": self._ids, "channel": channel}
         try:
             return request_body(request, constraints, **given)
         except Exception as error:  # noqa: BLE001 - the guard decides

@@ -39,7 +39,7 @@ def provenance_body(
         "capture_mode": policy.mode.value,
         "prompt_bundle": _bundle_body(captured),
         "prompt_bundle_hash": bundle_hash,
-        "sent_hash": sent_hash,
+        "sent_hash": None if sent_hash is None else policy.label(str(sent_hash)),
         "bundle_pointer": pointer,
         "parameters": {
             "temperature": checks.maybe_number(parameters.get("temperature")),

@@ -85,6 +85,9 @@ class Witness(Protocol):
     def hook_failed(self, outcome: Outcome) -> None:
         """A hook raised or timed out."""
 
+    def shown(self, name: str) -> str:
+        """A tool's or hook's name as the text of an error may carry it."""
+
     def steady_ns(self) -> int:
         """Steady clock."""
 
@@ -147,7 +150,7 @@ def _pre_hooks(registry: HookRegistry, telling: Telling, witness: Witness, on_er
             telling.skipped = True
             return
         if answer.action is HookAction.ABORT:
-            telling.error = _abort(name, HookStage.PRE, answer.reason, telling)
+            telling.error = _abort(name, HookStage.PRE, answer.reason, telling, witness)
             return
 
 
@@ -170,7 +173,7 @@ def _post_hooks(registry: HookRegistry, telling: Telling, witness: Witness, on_e
         if modified:
             telling.output = answer.modified_output
         if answer.action is HookAction.ABORT:
-            abort = _abort(name, HookStage.POST, answer.reason, telling)
+            abort = _abort(name, HookStage.POST, answer.reason, telling, witness)
             abort.__cause__ = telling.error
             telling.error = abort
             return
@@ -203,12 +206,13 @@ def _failed(  # noqa: PLR0917 - the parts of one thing
     if not stops:
         return False
     if isinstance(error, Exception) and not aborts:
-        abort = _abort(name, stage, "the hook failed", telling)
+        abort = _abort(name, stage, "the hook failed", telling, witness)
         abort.__cause__ = error
         error = abort
     telling.error = error
     return True
 
 
-def _abort(name: str, stage: HookStage, reason: str, telling: Telling) -> HookAbortError:
-    return HookAbortError(tool_name=telling.context.tool_name, hook=name, stage=stage.value, reason=reason)
+def _abort(name: str, stage: HookStage, reason: str, telling: Telling, witness: Witness) -> HookAbortError:
+    tool_name = witness.shown(telling.context.tool_name)
+    return HookAbortError(tool_name=tool_name, hook=witness.shown(name), stage=stage.value, reason=reason)

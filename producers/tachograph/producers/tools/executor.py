@@ -83,7 +83,7 @@ class ToolExecutor:
         """
         telling, witness = self._begin(tool_name, tool_input, tool_use_id, task_id, parent_tool_use_id, phase)
         course = conduct(self.hooks, telling, witness, on_hook_error=self._on_hook_error)
-        drive(course, self._invoke(tool_name), **self._timeouts)
+        drive(course, self._invoke(tool_name, witness), **self._timeouts)
         if telling.error is not None:
             raise telling.error
         return telling.output
@@ -101,7 +101,7 @@ class ToolExecutor:
         """Run a tool from async code. See ``execute``."""
         telling, witness = self._begin(tool_name, tool_input, tool_use_id, task_id, parent_tool_use_id, phase)
         course = conduct(self.hooks, telling, witness, on_hook_error=self._on_hook_error)
-        await adrive(course, self._invoke(tool_name), **self._timeouts)
+        await adrive(course, self._invoke(tool_name, witness), **self._timeouts)
         if telling.error is not None:
             raise telling.error
         return telling.output
@@ -158,10 +158,10 @@ class ToolExecutor:
         witness: Witness = Unseen() if self._run is None else self._run.witness()
         return Telling(context, execution), witness
 
-    def _invoke(self, tool_name: str) -> Callable[[Any], Any]:
+    def _invoke(self, tool_name: str, witness: Witness) -> Callable[[Any], Any]:
         tool = self.tools.get(tool_name)
         if tool is None:
-            return _unknown(tool_name)
+            return _unknown(witness.shown(tool_name))
         execute = getattr(tool, "execute", None)
         if execute is not None:
             return execute  # type: ignore[no-any-return]

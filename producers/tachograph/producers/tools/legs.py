@@ -39,9 +39,13 @@ class CallLegs:
         """The run's steady clock."""
         return self._recorder.clock.steady_ns()
 
+    def shown(self, name: str) -> str:
+        """The name as records carry it."""
+        return self._recorder.label(name) or "unnamed"
+
     def hook_failed(self, outcome: Outcome) -> None:
         """Count it; the leg's record has the rest."""
-        self._recorder.guard.note(f"hook {outcome.stage.value}", outcome.error_type or "")
+        self._recorder.guard.note(f"hook {outcome.stage.value}", self.shown(outcome.error_type or ""))
 
     def before(self, telling: Telling) -> None:
         """Write the pre leg."""
@@ -85,7 +89,7 @@ class CallLegs:
 
     def _before(self, telling: Telling) -> None:
         recorder, context = self._recorder, telling.context
-        self._tool_name = recorder.label(context.tool_name) or "unnamed"
+        self._tool_name = self.shown(context.tool_name)
         self._identity = CallIdentity(
             context,
             telling.execution,

@@ -31,6 +31,10 @@ class Unseen:
         """Say so, for there is no record that could."""
         _LOG.warning("a %s-hook failed (%s)", outcome.stage.value, outcome.error_type)
 
+    def shown(self, name: str) -> str:
+        """As it is: without a run there is no capture mode."""
+        return name
+
     def steady_ns(self) -> int:
         """The machine's steady clock."""
         return time.perf_counter_ns()
