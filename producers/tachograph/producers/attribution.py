@@ -7,7 +7,6 @@ wrap what they run in :func:`carry_context`, or use :class:`ContextThreadPoolExe
 import functools
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from contextlib import suppress
 from contextvars import ContextVar, Token, copy_context
 from dataclasses import dataclass
 from types import TracebackType
@@ -46,10 +45,12 @@ def enter(context: ExecutionContext) -> Token[ExecutionContext | None]:
 
 def leave(token: Token[ExecutionContext | None]) -> None:
     """Restore what was current before."""
-    # An async generator may be closed in another context than the one it was entered in; that context never saw our
-    # value, so there is nothing to restore there.
-    with suppress(ValueError):
+    try:  # noqa: SIM105 - suppress() costs 0.4 µs in every tool call
         _CURRENT.reset(token)
+    except ValueError:
+        # An async generator may be closed in another context than the one it was entered in; that context never saw
+        # our value, so there is nothing to restore there.
+        pass
 
 
 def nested(task_id: str | None = None, tool_use_id: str | None = None, phase: str | None = None) -> ExecutionContext:

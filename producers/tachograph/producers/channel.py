@@ -97,6 +97,7 @@ class RunChannel:
         self._dropped = 0
         self._losses: dict[DropReason, _Losses] = {}
         self._second = (-1, "")
+        self._span = ("", (_TRACEPARENT, b""))
         self.ended = False
 
     @property
@@ -194,7 +195,7 @@ class RunChannel:
             self._key,
             self._envelope(prefix, event_id, self._seq, at) + tail,
             (
-                (_TRACEPARENT, f"00-{self.trace_id}-{span_id or self._root_span}-01".encode()),
+                self._parent(span_id or self._root_span),
                 _CONTENT_TYPE,
                 _SPEC,
                 (_CE_ID, event_id.encode()),
@@ -218,6 +219,13 @@ class RunChannel:
             return False
         self._seq += 1
         return True
+
+    def _parent(self, span_id: str) -> tuple[str, bytes]:
+        known, header = self._span  # the legs of a tool call follow each other
+        if span_id != known:
+            header = (_TRACEPARENT, f"00-{self.trace_id}-{span_id}-01".encode())
+            self._span = (span_id, header)
+        return header
 
     def _time(self, at: int) -> bytes:
         second, fraction = divmod(at, 1_000_000)

@@ -1,6 +1,5 @@
 """Where in which run the current code is: one context variable for run, step and span."""
 
-from contextlib import suppress
 from contextvars import ContextVar, Token
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
@@ -41,5 +40,7 @@ def enter(position: Position) -> Token[Position | None]:
 
 def leave(token: Token[Position | None]) -> None:
     """Restore what was current before."""
-    with suppress(ValueError):  # closed in another context than it was entered in: nothing of ours is current there
+    try:  # noqa: SIM105 - suppress() costs 0.4 µs in every tool call
         _CURRENT.reset(token)
+    except ValueError:  # closed in another context than it was entered in: nothing of ours is current there
+        pass

@@ -5,7 +5,6 @@ code, async code, and code that runs the tool itself (see ``drive``).
 """
 
 from collections.abc import Callable, Generator
-from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -105,8 +104,10 @@ def conduct(
         yield from _pre_hooks(registry, telling, witness, on_hook_error)
     witness.before(telling)
     if telling.error is None and not telling.skipped:
-        with suppress(GeneratorExit):  # it closes `_tool` as well, which has taken note of it
+        try:  # noqa: SIM105 - suppress() costs 0.4 µs in every tool call
             yield from _tool(telling, witness)
+        except GeneratorExit:  # it closes `_tool` as well, which has taken note of it
+            pass
         # After GeneratorExit nothing more may be called: the caller's coroutine is being closed.
         if has_hooks and not isinstance(telling.error, GeneratorExit):
             yield from _post_hooks(registry, telling, witness, on_hook_error)
