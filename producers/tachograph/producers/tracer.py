@@ -13,11 +13,12 @@ from tachograph.producers.ids import Ids, RandomIds
 from tachograph.producers.labels import Labels
 from tachograph.producers.options import TracerOptions
 from tachograph.producers.publishing import Publisher
+from tachograph.producers.workspace import WorkspaceArtifacts
 from tachograph.schemas.enums import CaptureMode, Environment
 
 if TYPE_CHECKING:  # importing the tracer must be cheap; what a run needs is imported when there is one
     from tachograph.producers.audit import AuditTrail
-    from tachograph.producers.capture import CapturePolicy
+    from tachograph.producers.capture import ArtifactWriter, CapturePolicy
     from tachograph.producers.captures import CaptureKey
     from tachograph.producers.encoding import RecordEncoder
     from tachograph.producers.recorder import Recorder
@@ -39,7 +40,8 @@ class Tracer:
                 run.tools.execute("search", {"query": "weather"})
 
     ``publisher`` keeps and sends records; unless given, a spool under ``.tachograph/spool`` that sends to the broker of
-    the settings (``TACHOGRAPH_KAFKA__…``). ``capture`` is a policy or a mode. ``audit`` turns on the trail of JSON
+    the settings (``TACHOGRAPH_KAFKA__…``). ``capture`` is a policy or a mode; with a mode, content over 64 KB goes to
+    ``artifacts``, sealed, by default below ``.tachograph/artifacts``. ``audit`` turns on the trail of JSON
     lines: True, or its folder. ``capture_key`` encrypts fault captures: a key, a key file, or None for
     ``.tachograph/keys/capture.key``. ``strict`` raises the recorder's own errors: True always, False never, None under
     pytest only.
@@ -54,6 +56,7 @@ class Tracer:
         environment: Environment | str = Environment.UNKNOWN,
         publisher: Publisher | None = None,
         capture: "CapturePolicy | CaptureMode | str | None" = None,
+        artifacts: "ArtifactWriter | None" = None,
         capture_key: "CaptureKey | Path | None" = None,
         tools: Mapping[str, Any] | None = None,
         hooks: HookRegistry | None = None,
@@ -68,7 +71,11 @@ class Tracer:
 
         self.guard = Guard(strict=strict)
         self.options = options or TracerOptions()
-        self.policy = capture if isinstance(capture, CapturePolicy) else CapturePolicy(_mode(capture))
+        self.policy = (
+            capture
+            if isinstance(capture, CapturePolicy)
+            else CapturePolicy(_mode(capture), writer=artifacts if artifacts is not None else WorkspaceArtifacts())
+        )
         self.tools = dict(tools or {})
         self.hooks = hooks if hooks is not None else HookRegistry()
         self._labels = Labels(self.policy)

@@ -14,12 +14,14 @@ from tachograph.producers.decision_event import event_body
 from tachograph.producers.model.bundle import build_bundle
 from tachograph.producers.model.provenance import output_body, provenance_body
 from tachograph.producers.model.response import ModelResponse, RequestedCall, read_response
+from tachograph.producers.redaction import Budget, Redactor
 from tachograph.schemas.canonical import CanonicalError, canonical_bytes
 from tachograph.schemas.enums import ActionType, CaptureMode, Provider
 
 if TYPE_CHECKING:
     from tachograph.producers.run import Run
 
+_WHATEVER_WAS_SENT: Final = Redactor(budget=Budget(max_bytes=1 << 30, max_seconds=30.0))
 _NANOS_PER_MS: Final = 1_000_000
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -209,9 +211,10 @@ class ModelCall:
             retrieval=given["retrieval"],
             transformations=given["transformations"],
         )
-        # Plain JSON data: no lone surrogates, no NaN, nothing cyclic.
-        made: dict[str, Any] = self._run.recorder.policy.redactor.plain(bundle).value
-        return made
+        # Plain JSON data: no lone surrogates, no NaN, nothing cyclic. The redactor's budget is for what is stored, and
+        # holds there, text by text; what was sent is hashed whole however large it is.
+        made = _WHATEVER_WAS_SENT.plain(bundle).value
+        return made if isinstance(made, dict) else build_bundle(())
 
     def _provenance(self, policy: CapturePolicy) -> dict[str, Any]:
         given = self._given
