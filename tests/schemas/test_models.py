@@ -222,3 +222,23 @@ def test_models_are_frozen_and_closed() -> None:
         samples.RUN_STARTED.tenant_id = "other"  # type: ignore[misc]
     with pytest.raises(ValidationError, match="surprise"):
         models.RunStarted.model_validate(changed(samples.RUN_STARTED, surprise=1))
+
+
+@pytest.mark.parametrize("weight", [-0.01, 1.01])
+def test_weight_is_a_fraction(weight: float) -> None:
+    """A signal's weight lies between 0 and 1."""
+    with pytest.raises(ValidationError):
+        models.AgentQualitySignal.model_validate(changed(samples.AGENT_QUALITY_SIGNAL, weight=weight))
+
+
+@pytest.mark.parametrize(("field", "limit"), [("selected", 200), ("reason_code", 100)])
+def test_lengths_of_a_decision(field: str, limit: int) -> None:
+    """The database's lengths hold in the model already."""
+    with pytest.raises(ValidationError, match=field):
+        models.AgentDecision.model_validate(changed(samples.AGENT_DECISION, **{field: "x" * (limit + 1)}))
+
+
+def test_the_seal_has_its_fields() -> None:
+    """Prior hash, record hash, signer key id, and the place in the log."""
+    audit = samples.DECISION_RECORD.model_dump(mode="json")["audit"]
+    assert {"prev_hash", "record_hash", "signed_by", "signature", "log_id", "log_seq"} <= audit.keys()
