@@ -24,7 +24,7 @@ _ORDINARY: Final = frozenset(
     {"+", "-us", "://", "@", "asia", "auth", "aws", "bot", "cio", "key", "passwd", "password", "secret", "token"}
 )
 """Keywords that stand in ordinary text about software, and so say little: their rules are searched for at once. Of 1 KB
-pieces of this repository's Python files 55 in 100 are clean at a glance; 35 were without the signs on this list."""
+pieces of this repository's Python files 52 in 100 are clean at a glance; with this list empty, 24."""
 
 _APART: Final = re.compile(r"\\[Az]|\(\?\w*-|\(\?P?<")
 """Expressions that know the text's own ends even if ``^`` and ``$`` mean lines, that say themselves what they mean, or
