@@ -11,12 +11,16 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from tachograph.producers import TracerOptions
 from tachograph.producers.capture import INLINE_LIMIT, CapturePolicy, capture_bundle
 from tachograph.producers.redaction import DropReason, RuleCount
 from tachograph.producers.redaction.samples import expand
+from tachograph.producers.testing import InMemoryPublisher
 from tachograph.schemas.enums import CaptureMode
+from tachograph.schemas.errors import ConfigError
 from tachograph.schemas.models.base import MAX_CONTENT_BYTES, ArtifactPointer
 from tachograph.schemas.models.decision_event import PromptBundle
+from tests.producers.support import make_tracer
 
 KEY = b"k" * 32
 TOKEN = expand("ghp_{{W:36}}")
@@ -190,3 +194,30 @@ def test_a_redacted_bundle() -> None:
         ],
         "transformations": [{"type": "rewrite", "summary": f"r {mark}"}],
     }
+
+
+class TestFullCaptureNeedsAControlledEnvironment:
+    @pytest.mark.parametrize("environment", ["local", "ci", "staging", "unknown"])
+    def test_it_is_allowed_where_you_are_in_control(self, environment: str) -> None:
+        """Everywhere but in production, unless the options say otherwise."""
+        assert make_tracer(environment=environment, capture="full").policy.mode is CaptureMode.FULL
+
+    def test_production_refuses_it(self) -> None:
+        """With the two ways out."""
+        with pytest.raises(ConfigError, match="redacted or hashed"):
+            make_tracer(environment="prod", capture="full")
+        with pytest.raises(ConfigError, match="full_capture_in"):
+            make_tracer(environment="prod").start_run("go", capture_mode="full")
+
+    def test_a_single_call_cannot_widen_it(self) -> None:
+        """A model call that asks for full is recorded in the run's own mode."""
+        publisher = InMemoryPublisher()
+        with make_tracer(publisher, environment="prod").start_run("go") as run:
+            run.model_call(lambda **_: "ok", model="m", messages=[], capture_mode="full")
+        (event,) = [kept.record for kept in publisher.records if kept.type == "DecisionEvent"]
+        assert event["prompt_provenance"]["capture_mode"] == "redacted"
+
+    def test_whoever_controls_production_says_so(self) -> None:
+        """An explicit decision, in one place."""
+        options = TracerOptions(full_capture_in=frozenset({"prod"}))
+        assert make_tracer(environment="prod", capture="full", options=options).policy.mode is CaptureMode.FULL

@@ -17,6 +17,10 @@ class TracerOptions:
     """``every_step``: a step for which no context manifest was recorded gets one when it ends, made from its last
     prompt; a manifest that cannot be kept stops the run. ``explicit``: only manifests that the agent records."""
 
+    full_capture_in: frozenset[str] = frozenset({"local", "ci", "staging", "unknown"})
+    """Environments in which capture mode ``full`` is allowed: those you control. Production is not among them; a
+    tracer that asks for it there is refused."""
+
     loop_threshold: int = DEFAULT_LOOP_THRESHOLD
     """Identical tool calls in one run that are still no loop."""
 

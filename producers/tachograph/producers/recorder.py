@@ -49,7 +49,15 @@ class Recorder:
     """One run's means of recording. Its methods raise nothing of their own unless the guard is loud."""
 
     def __init__(
-        self, *, channel: RunChannel, policy: CapturePolicy, labels: Labels, guard: Guard, clock: Clock, ids: Ids
+        self,
+        *,
+        channel: RunChannel,
+        policy: CapturePolicy,
+        labels: Labels,
+        guard: Guard,
+        clock: Clock,
+        ids: Ids,
+        full_allowed: bool = True,
     ) -> None:
         self.channel = channel
         self.policy = policy
@@ -57,14 +65,19 @@ class Recorder:
         self.guard = guard
         self.clock = clock
         self.ids = ids
+        self._full_allowed = full_allowed
         self.audit: AuditTrail | None = None
         """The session's trail, if there is one."""
 
     def policy_for(self, mode: CaptureMode | str | None) -> CapturePolicy:
-        """The run's policy, or the same in another mode."""
+        """The run's policy, or the same in another mode. Where ``full`` is not allowed, the run's policy stays."""
         if mode is None or mode == self.policy.mode:
             return self.policy
-        return self.policy.with_mode(checks.member("capture_mode", mode, CaptureMode))
+        wanted = checks.member("capture_mode", mode, CaptureMode)
+        if wanted is CaptureMode.FULL and not self._full_allowed:
+            self.guard.note("capture_mode", "full capture in an environment that is not controlled")
+            return self.policy
+        return self.policy.with_mode(wanted)
 
     def record(
         self,

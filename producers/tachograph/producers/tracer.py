@@ -15,6 +15,7 @@ from tachograph.producers.options import TracerOptions
 from tachograph.producers.publishing import Publisher
 from tachograph.producers.workspace import WorkspaceArtifacts
 from tachograph.schemas.enums import CaptureMode, Environment
+from tachograph.schemas.errors import ConfigError
 
 if TYPE_CHECKING:  # importing the tracer must be cheap; what a run needs is imported when there is one
     from tachograph.producers.audit import AuditTrail
@@ -83,6 +84,7 @@ class Tracer:
         self.agent_version = checks.name("agent_version", agent_version, self._labels)
         self.tenant_id = checks.name("tenant_id", tenant_id, self._labels)
         self.environment = checks.member("environment", environment, Environment)
+        self._require_controlled(self.policy.mode)
         self._clock = clock or SystemClock()
         self._ids = ids or RandomIds()
         self._key = capture_key
@@ -119,7 +121,9 @@ class Tracer:
 
         policy, labels = self.policy, self._labels
         if capture_mode is not None:
-            policy = policy.with_mode(checks.member("capture_mode", capture_mode, CaptureMode))
+            mode = checks.member("capture_mode", capture_mode, CaptureMode)
+            self._require_controlled(mode)
+            policy = policy.with_mode(mode)
             labels = Labels(policy)
         parent = position.current_run()
         run_id = checks.maybe_name(run_id, labels) or self._ids.uuid()
@@ -143,6 +147,17 @@ class Tracer:
             at=self._clock.now_micros(),
         )
         return Run(self, self._recorder(start, policy, labels), start)
+
+    @property
+    def _is_controlled(self) -> bool:
+        return self.environment.value in self.options.full_capture_in
+
+    def _require_controlled(self, mode: CaptureMode) -> None:
+        if mode is CaptureMode.FULL and not self._is_controlled:
+            raise ConfigError(
+                f"capture mode full is for environments you control, and {self.environment.value} is not one: use "
+                "redacted or hashed, or name it in TracerOptions(full_capture_in=...)"
+            )
 
     def flush(self, timeout: float | None = None) -> bool:
         """Wait until the broker has everything. False if it has not in time; nothing is lost by that."""
@@ -207,7 +222,13 @@ class Tracer:
             guard=self.guard,
         )
         return Recorder(
-            channel=channel, policy=policy, labels=labels, guard=self.guard, clock=self._clock, ids=self._ids
+            channel=channel,
+            policy=policy,
+            labels=labels,
+            guard=self.guard,
+            clock=self._clock,
+            ids=self._ids,
+            full_allowed=self._is_controlled,
         )
 
     def _request(
