@@ -5,7 +5,8 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from types import TracebackType
 from typing import Self
@@ -84,3 +85,14 @@ def pipeline(settings: Settings, folder: Path, **overrides: str) -> Iterator[tup
     sink = Part("sink", settings, folder / "sink.log", **overrides)
     with worker, sink:
         yield worker, sink
+
+
+def wait_for(condition: Callable[[], bool], describe: Callable[[], str], *parts: Part) -> None:
+    """Ask again and again, as long as every part is alive, for two minutes at most."""
+    deadline = time.monotonic() + 120
+    while not condition():
+        for part in parts:
+            assert part.alive(), f"{part.command} ended: {part.log_tail()}"
+        if time.monotonic() > deadline:
+            logs = "\n".join(f"== {part.command}\n{part.log_tail()}" for part in parts)
+            raise AssertionError(f"not done within two minutes\n{describe()}\n{logs}")

@@ -23,9 +23,8 @@ from tachograph.schemas.topics import CAPTURES, EVENTS, RECORD_TYPES, ROW_TABLES
 from tests.pipeline import canary
 from tests.pipeline.canary import FORMS, Canary, make_canary, places_of, texts_of
 from tests.pipeline.leaky_agent import LeakyAgent, LeakyToolError
-from tests.pipeline.processes import Part, pipeline
+from tests.pipeline.processes import Part, pipeline, wait_for
 from tests.pipeline.records import TABLES_OF
-from tests.pipeline.test_exactly_once import wait_for
 
 KEY = CaptureKey(bytes(range(32)))
 CLOSED = (CaptureMode.REDACTED, CaptureMode.HASHED)

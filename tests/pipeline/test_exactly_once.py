@@ -1,8 +1,7 @@
 """Acknowledged means kept, and kept means once, whatever is killed."""
 
 import random
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,7 @@ from confluent_kafka import Producer
 from tachograph.console.database import Reader, reader
 from tachograph.schemas.settings import Settings
 from tachograph.schemas.topics import EVENTS
-from tests.pipeline.processes import Part, pipeline
+from tests.pipeline.processes import pipeline, wait_for
 from tests.pipeline.records import Sent, expected_rows, mixed_records
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(600)]
@@ -85,13 +84,3 @@ def union(tables: Iterable[str]) -> str:
         f"SELECT '{table}' AS name, event_id FROM {table} WHERE startsWith(run_id, {{label:String}})"  # noqa: S608 - our tables
         for table in tables
     )
-
-
-def wait_for(condition: Callable[[], bool], describe: Callable[[], str], *parts: Part) -> None:
-    deadline = time.monotonic() + 120
-    while not condition():
-        for part in parts:
-            assert part.alive(), f"{part.command} ended: {part.log_tail()}"
-        if time.monotonic() > deadline:
-            logs = "\n".join(f"== {part.command}\n{part.log_tail()}" for part in parts)
-            raise AssertionError(f"not done within two minutes\n{describe()}\n{logs}")
