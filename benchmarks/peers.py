@@ -21,7 +21,7 @@ def tool(text: str, number: int = 0) -> str:
 
 
 @contextmanager
-def opentelemetry_span() -> Iterator[Callable[[], object]]:
+def opentelemetry_span() -> Iterator[tuple[Callable[[], object], Callable[[], object]]]:
     """A span with the same attributes, batched to an exporter that discards."""
 
     class Discard(SpanExporter):
@@ -39,22 +39,21 @@ def opentelemetry_span() -> Iterator[Callable[[], object]]:
             span.set_attribute("gen_ai.tool.call.arguments", ONE_KB)
             span.set_attribute("gen_ai.tool.call.result", tool(ONE_KB))
 
-    yield call
+    yield call, provider.force_flush
     provider.shutdown()
 
 
 @contextmanager
-def langfuse_observe() -> Iterator[Callable[[], object]]:
+def langfuse_observe(address: str) -> Iterator[tuple[Callable[[], object], Callable[[], object]]]:
     """The decorator around the same tool, sending to a loopback server that says yes."""
-    with accepting_server() as address:
-        client = Langfuse(public_key="pk-bench", secret_key="sk-bench", host=address)  # noqa: S106 - guards nothing
+    client = Langfuse(public_key="pk-bench", secret_key="sk-bench", host=address)  # noqa: S106 - guards nothing
 
-        @observe(name="echo")
-        def observed(text: str) -> str:
-            return tool(text)
+    @observe(name="echo")
+    def observed(text: str) -> str:
+        return tool(text)
 
-        yield lambda: observed(ONE_KB)
-        client.shutdown()
+    yield lambda: observed(ONE_KB), client.flush
+    client.shutdown()
 
 
 @contextmanager

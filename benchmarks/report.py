@@ -20,7 +20,8 @@ class Ratio:
     measured: float
     reference_name: str
     reference: float
-    goal: float
+    goal: float | None
+    """None: printed to be looked at, not judged."""
     unit: str
     at_most: bool = False
     """The goal is a ceiling (a cost) and not a floor (a rate)."""
@@ -32,15 +33,18 @@ class Ratio:
 
     @property
     def met(self) -> bool:
-        """Whether the goal was reached."""
+        """Whether the goal was reached, if there is one."""
+        if self.goal is None:
+            return True
         return self.value <= self.goal if self.at_most else self.value >= self.goal
 
     def __str__(self) -> str:
-        bound = "at most" if self.at_most else "at least"
+        bound = "" if self.goal is None else f", goal {'at most' if self.at_most else 'at least'} {self.goal:.2f}"
+        verdict = "      " if self.goal is None else "met   " if self.met else "MISSED"
         return (
-            f"{'met   ' if self.met else 'MISSED'} {self.name}: {self.measured:,.0f} {self.unit}; "
+            f"{verdict} {self.name}: {self.measured:,.0f} {self.unit}; "
             f"{self.reference_name}: {self.reference:,.0f} {self.unit}; "
-            f"ratio {self.value:.2f}, goal {bound} {self.goal:.2f}"
+            f"ratio {self.value:.2f}{bound}"
         )
 
 
