@@ -146,6 +146,28 @@ def test_a_capture_that_cannot_be_kept_stops_the_run() -> None:
     assert "StepStarted" not in types(publisher)
 
 
+def test_an_output_too_large_to_be_held_is_missing_by_name() -> None:
+    """17 MB that a fault would need are not silently absent: the run stops, and the record names them."""
+    publisher = InMemoryPublisher()
+    tools = {"big": lambda: "x" * (17 * 1024 * 1024), "f": lambda: 1 / 0}
+    with pytest.raises(SystemErrorStop) as caught, make_tracer(publisher, tools=tools).start_run() as run:  # noqa: PT012 - the error must pass through the block of the run
+        run.tools.execute("big")
+        run.tools.execute("f")
+    assert caught.value.missing.startswith("capture:tool_output:")
+    assert caught.value.missing.endswith(":too_large")
+    assert publisher.of("AgentFailure")[0]["missing_pointer"] == caught.value.missing
+    assert publisher.of("RunEnded")[0]["status"] == "SYSTEM_ERROR"
+
+
+def test_a_large_output_without_a_fault_stops_nothing() -> None:
+    """Only a fault asks for it."""
+    publisher = InMemoryPublisher()
+    tools = {"big": lambda: "x" * (17 * 1024 * 1024)}
+    with make_tracer(publisher, tools=tools).start_run() as run:
+        run.tools.execute("big")
+    assert publisher.of("RunEnded")[0]["status"] == "succeeded"
+
+
 def test_no_key_is_as_bad_as_no_room(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("")

@@ -39,19 +39,26 @@ class Faults:
         self._prompts: OrderedDict[str | None, bytes] = OrderedDict()
         self._outputs: deque[tuple[str | None, str, bytes]] = deque(maxlen=_MOST_OUTPUTS)
         self._output_bytes = 0
+        self._too_large: deque[tuple[str | None, str]] = deque(maxlen=_MOST_OUTPUTS)
+        """Step and name of what could not be held for a capture: a fault of that step says that it is missing."""
 
     def saw_prompt(self, step_id: str | None, prompt: bytes) -> None:
         """Keep the exact bytes of a step's last prompt."""
         self._prompts.pop(step_id, None)
         if len(prompt) <= _MOST_BYTES:
             self._prompts[step_id] = prompt
+        else:
+            self._too_large.append((step_id, "prompt"))
         while len(self._prompts) > _MOST_PROMPTS:
             self._prompts.popitem(last=False)
 
     def saw_output(self, step_id: str | None, tool_use_id: str, output: Any) -> None:
         """Keep what a tool returned, raw."""
         raw = _raw(output)
-        if raw is None or len(raw) > _MOST_BYTES:
+        if raw is None:  # what has no bytes cannot be kept as bytes
+            return
+        if len(raw) > _MOST_BYTES:
+            self._too_large.append((step_id, f"tool_output:{tool_use_id}"))
             return
         if len(self._outputs) == _MOST_OUTPUTS:
             self._forget()
@@ -142,7 +149,8 @@ class Faults:
             if not self._publish(data, capture_id, kind, trigger, step_id, tool_use_id):
                 return tuple(kept), f"capture:{kind.value}:{capture_id}"
             kept.append(capture_id)
-        return tuple(kept), None
+        lost = next((name for step, name in tuple(self._too_large) if step == step_id), None)
+        return tuple(kept), None if lost is None else f"capture:{lost}:too_large"
 
     def _held(self, step_id: str | None) -> list[tuple[SnapshotKind, str | None, bytes]]:
         held: list[tuple[SnapshotKind, str | None, bytes]] = []
