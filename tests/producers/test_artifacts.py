@@ -259,7 +259,7 @@ class TestFolder:
         with pytest.raises(ArtifactError, match="cannot be used"):
             writer.get(pointer)
 
-    @pytest.mark.parametrize("folder", ["../out", "/tmp/out", "a/../../out", "", ".", "a\\b", "a//b"])  # noqa: S108
+    @pytest.mark.parametrize("folder", ["../out", "/out", "a/../../out", "", ".", "a\\b", "a//b"])
     def test_a_folder_outside_of_the_workspace_is_refused(self, tmp_path: Path, folder: str) -> None:
         """By its name."""
         with pytest.raises(ArtifactError, match="relative to the workspace"):
