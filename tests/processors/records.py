@@ -4,12 +4,16 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from tachograph.processors.batch import Batch, BatchProcessor, Core
-from tachograph.processors.core import Incoming, Output, process
+from tachograph.processors.core import Incoming, process
 from tachograph.processors.deadletters import RawRecord
+from tachograph.processors.digests import digest
+from tachograph.processors.join import close_all
 from tachograph.processors.limits import DeadLetterLimits
 from tachograph.processors.names import TopicNames
+from tachograph.processors.report import Output, Report
 from tachograph.processors.runs import Runs
 from tachograph.processors.state import RunState
+from tachograph.processors.violations import subject_of
 from tachograph.schemas.models import Record
 from tachograph.schemas.settings import DeadLetterSettings
 from tachograph.schemas.wire import Codec, to_avro
@@ -27,7 +31,15 @@ def as_decoded(record: Record, **changes: Any) -> dict[str, Any]:
 
 
 def incoming(record: Record, offset: int = 0, **changes: Any) -> Incoming:
-    return Incoming(type(record).__name__, as_decoded(record, **changes), 0, offset, APPENDED + offset * 1_000_000)
+    """A record at an offset. The same record with the same changes has the same digest, wherever it is read."""
+    decoded = as_decoded(record, **changes)
+    at = APPENDED + offset * 1_000_000
+    return Incoming(type(record).__name__, decoded, 0, offset, at, digest(repr(decoded).encode()))
+
+
+def numbered(record: Record, seq: int, **changes: Any) -> Incoming:
+    """A record at its own place in its run, with an id of its own, read at the offset of the same number."""
+    return incoming(record, seq, **{"seq": seq, "event_id": f"event-{seq}"} | changes)
 
 
 def landed(outputs: Iterable[Output]) -> list[tuple[str, dict[str, Any]]]:
@@ -38,8 +50,17 @@ def landed(outputs: Iterable[Output]) -> list[tuple[str, dict[str, Any]]]:
 
 
 def rows_of(record: Record, **changes: Any) -> list[tuple[str, dict[str, Any]]]:
-    """Rows that one record gives in a new run."""
-    return landed(process(RunState(), incoming(record, **changes)))
+    """Rows that one record gives in a new run, at once or when nothing more comes. Violations are left out."""
+    state, read = RunState(), incoming(record, **changes)
+    outputs = process(state, read)
+    closing = Report(subject_of(read.record))
+    close_all(state, closing, "run_ended")
+    return [item for item in landed(outputs + closing.outputs) if item[0] != "rows.violations"]
+
+
+def codes_of(outputs: Iterable[Output]) -> list[str]:
+    """Codes of the violations among outputs."""
+    return [output.row["code"] for output in outputs if output.schema == "rows.violations"]
 
 
 def run_of(run_id: str, *, length: int = 12, tenant: str = "acme") -> list[tuple[str, dict[str, Any]]]:

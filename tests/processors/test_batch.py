@@ -189,7 +189,10 @@ def test_a_record_that_names_nothing_at_all_is_counted_with_its_partition() -> N
     nothing = record | {"run_id": None, "trace_id": None}
     batch = PartitionWorker().run([raw_record(0, name, nothing, partition=2, key=None)])
     assert [*batch.changed[2]] == [b"acme/2:unknown"]
-    assert len(batch.messages) == 1
+    assert [message.topic for message in batch.messages] == [
+        "tachograph.rows.agent_decisions.v1",
+        "tachograph.violations.observability.v1",
+    ]
 
 
 def test_a_finished_run_is_deleted_by_a_later_batch() -> None:

@@ -4,22 +4,24 @@ from typing import Any
 
 import pytest
 
-from tachograph.processors.core import Output, process
+from tachograph.processors.core import process
+from tachograph.processors.report import Output
 from tachograph.processors.state import RunState
-from tests.processors.records import APPENDED, incoming
+from tests.processors.records import APPENDED, incoming, numbered
 from tests.schemas import samples
 
 
 def _end(state: RunState, offset: int, **changes: Any) -> dict[str, Any]:
-    [output] = process(state, incoming(samples.RUN_ENDED, offset, **changes))
+    *_, output = process(state, numbered(samples.RUN_ENDED, offset, **changes))
+    assert output.schema == "rows.agent_runs"
     return output.row
 
 
 def _started(count: int) -> RunState:
     state = RunState()
-    process(state, incoming(samples.RUN_STARTED, 0))
+    process(state, numbered(samples.RUN_STARTED, 0))
     for offset in range(1, count):
-        process(state, incoming(samples.AGENT_DECISION, offset))
+        process(state, numbered(samples.AGENT_DECISION, offset))
     return state
 
 
@@ -54,8 +56,8 @@ def test_what_is_missing_is_said_in_words(changes: dict[str, Any], *, dropped_re
     """Incomplete, and why."""
     state = _started(4)
     if dropped_record:
-        process(state, incoming(samples.EVENTS_DROPPED, 4))
-    row = _end(state, 5, **changes)
+        process(state, numbered(samples.EVENTS_DROPPED, 4))
+    row = _end(state, 5 if dropped_record else 4, **changes)
     assert (row["completeness"], row["missing"]) == ("incomplete", missing)
 
 
@@ -64,7 +66,7 @@ def test_a_repeat_gives_nothing_and_changes_nothing() -> None:
     state = _started(3)
     before = state.to_bytes()
     for offset in range(3):
-        assert process(state, incoming(samples.AGENT_DECISION, offset)) == []
+        assert process(state, numbered(samples.AGENT_DECISION, offset)) == []
     assert state.to_bytes() == before
 
 

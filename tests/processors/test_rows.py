@@ -52,6 +52,9 @@ def test_run_started() -> None:
                     "completeness": "open",
                     "missing": [],
                     "metadata": {"attempt": "1", "dry_run": "false", "share": "0.25", "host": "builder-3"},
+                    "tool_calls": None,
+                    "tool_calls_joined": None,
+                    "repeats": None,
                 },
             )
         ]
@@ -196,7 +199,55 @@ def test_decision_event() -> None:
                     "policy_checks": [],
                     "overrides_event_id": None,
                 },
-            )
+            ),
+            (
+                "rows.tool_calls",
+                {
+                    "tenant_id": "acme",
+                    "agent_id": "coder",
+                    "run_id": "run_1",
+                    "trace_id": "4bf92f3577b34da6a3ce929d0e0e4736",
+                    "event_id": "018e0000-0000-7000-8000-000000000002",
+                    "seq": 2,
+                    "occurred_at": 1772600767000008,
+                    "received_at": 1772600767000000,
+                    "tool_use_id": "tc_1",
+                    "tool_name": "edit_file",
+                    "leg": "call",
+                    "span_id": None,
+                    "step_id": "step_1",
+                    "task_id": None,
+                    "parent_tool_use_id": None,
+                    "phase": "",
+                    "depth": 0,
+                    "capture_mode": "redacted",
+                    "tool_input": None,
+                    "input_artifact_id": None,
+                    "output": "ok",
+                    "output_artifact_id": None,
+                    "duration_ms": 12,
+                    "error_type": None,
+                    "error": None,
+                    "skipped": False,
+                    "hooks": [],
+                    "metadata": {},
+                    "event_ids": [],
+                    "requested": True,
+                    "requested_event_id": "018e0000-0000-7000-8000-000000000002",
+                    "arguments": '{"path":"src/parser.py"}',
+                    "requested_at": 1772600767000008,
+                    "started_at": None,
+                    "finished_at": None,
+                    "handed_at": 1772600767000008,
+                    "latency_ms": 0,
+                    "attribution": [],
+                    "hook_action": "",
+                    "result_is_error": False,
+                    "complete": False,
+                    "missing": ["pre", "post"],
+                    "closed_by": "run_ended",
+                },
+            ),
         ]
     )
 
@@ -218,7 +269,7 @@ def test_tool_call_record() -> None:
                     "received_at": 1772600767000000,
                     "tool_use_id": "tc_1",
                     "tool_name": "edit_file",
-                    "leg": "post",
+                    "leg": "call",
                     "span_id": "00f067aa0ba902b9",
                     "step_id": "step_1",
                     "task_id": "task_1",
@@ -253,6 +304,21 @@ def test_tool_call_record() -> None:
                         },
                     ],
                     "metadata": {"retries": "0"},
+                    "event_ids": ["018e0000-0000-7000-8000-000000000003"],
+                    "requested": False,
+                    "requested_event_id": None,
+                    "arguments": None,
+                    "requested_at": None,
+                    "started_at": None,
+                    "finished_at": 1772600767000008,
+                    "handed_at": None,
+                    "latency_ms": None,
+                    "attribution": ["tc_0"],
+                    "hook_action": "abort",
+                    "result_is_error": False,
+                    "complete": False,
+                    "missing": ["pre", "result"],
+                    "closed_by": "run_ended",
                 },
             )
         ]
@@ -640,6 +706,9 @@ def test_run_ended() -> None:
                     "completeness": "incomplete",
                     "missing": ["the record of its start", "11 of 12 records", "3 records that the recorder dropped"],
                     "metadata": {},
+                    "tool_calls": 0,
+                    "tool_calls_joined": 0,
+                    "repeats": 0,
                 },
             )
         ]
@@ -659,7 +728,7 @@ def test_a_decision_event_without_its_lenient_fields_still_gives_a_row() -> None
     """No capture mode, no bundle, no hash, no evaluation, no span: the row is there for the checks to find."""
     provenance = rows_input()
     provenance |= {"capture_mode": None, "prompt_bundle": None, "prompt_bundle_hash": None}
-    [(_, row)] = rows_of(samples.DECISION_EVENT, prompt_provenance=provenance, evaluation=None, span_id=None)
+    [(_, row), *_] = rows_of(samples.DECISION_EVENT, prompt_provenance=provenance, evaluation=None, span_id=None)
     empty = ("capture_mode", "prompt_bundle_hash", "alignment_status", "quality_status", "policy_status", "span_id")
     assert {name: row[name] for name in empty} == dict.fromkeys(empty, "")
     assert (row["messages"], row["tools"], row["retrieval_enabled"]) == ([], [], False)
@@ -668,7 +737,7 @@ def test_a_decision_event_without_its_lenient_fields_still_gives_a_row() -> None
 
 def test_an_action_without_a_model_call_gives_a_row() -> None:
     """A human override has neither prompt nor output."""
-    [(_, row)] = rows_of(samples.DECISION_EVENT, prompt_provenance=None, model_output=None)
+    [(_, row), *_] = rows_of(samples.DECISION_EVENT, prompt_provenance=None, model_output=None)
     assert (row["provider"], row["model"], row["output_raw"], row["tool_calls"]) == ("", "", None, [])
 
 

@@ -6,13 +6,16 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
-from tachograph.processors.core import Incoming, Output, process
+from tachograph.processors.core import Incoming, process
 from tachograph.processors.deadletters import Message, RawRecord, Stage, dead_letter
+from tachograph.processors.digests import digest
 from tachograph.processors.errors import RowTooLargeError
 from tachograph.processors.limits import DeadLetterLimits
 from tachograph.processors.names import TopicNames
+from tachograph.processors.report import Output
 from tachograph.processors.runs import Runs
 from tachograph.processors.state import RunState
+from tachograph.processors.sweep import Swept
 from tachograph.schemas.errors import WireError, WrongTypeError
 from tachograph.schemas.headers import Header, SourceCoordinates, stream_name
 from tachograph.schemas.topics import RECORD_TYPES
@@ -94,13 +97,16 @@ class BatchProcessor:
         elif state.holds(raw.offset):
             batch.repeats += 1
             return False
-        incoming = Incoming(decoded.name, decoded.record, raw.partition, raw.offset, raw.append_time)
+        incoming = Incoming(
+            decoded.name, decoded.record, raw.partition, raw.offset, raw.append_time, digest(raw.value or b"")
+        )
         try:
             outputs = self._core(state, incoming)
             # From here on the record is applied, whether or not its rows can be written.
             runs.put(key, state)
             batch.changed.setdefault(raw.partition, {})[key] = state
-            batch.messages += self._encode(outputs, raw)
+            stream = stream_name(self._names.events, raw.partition)
+            batch.messages += self._encode(outputs, raw.partition, raw.offset, stream)
         except Exception as error:  # noqa: BLE001 - whatever a record can cause, it must not stop the others
             self._bury(raw, Stage.PROCESS, error, batch)
             return True
@@ -113,9 +119,15 @@ class BatchProcessor:
             raise WrongTypeError(f"a {decoded.name} is not a record that agents emit")
         return decoded
 
-    def _encode(self, outputs: list[Output], raw: RawRecord) -> list[Message]:
-        partition, offset = raw.partition, raw.offset
-        stream = stream_name(self._names.events, partition)
+    def swept_messages(self, partition: int, swept: Iterable[Swept]) -> list[Message]:
+        """Outputs of a sweep, as messages."""
+        messages: list[Message] = []
+        for item in swept:
+            stream = stream_name(self._names.events, partition) + item.stream
+            messages += self._encode(item.outputs, partition, item.state.last_offset, stream)
+        return messages
+
+    def _encode(self, outputs: list[Output], partition: int, offset: int, stream: str) -> list[Message]:
         messages = []
         for index, (topic, key, schema, row) in enumerate(outputs):
             value = self._codec.encode(schema, row)

@@ -1,15 +1,22 @@
-"""The pure core: one record and the state of its run in, rows out. No I/O, and no clock but the record's.
+"""The pure core: one record and the state of its run in, rows and violations out. No I/O, no clock but the record's.
 
 Called by the worker, by tests and by replay. Given the same state and record it gives the same outputs, which is what
 lets a restarted worker repeat itself without anybody noticing.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
+from tachograph.processors.detect import detect, detect_at_end
+from tachograph.processors.failures import Failure
+from tachograph.processors.join import close_all, close_overdue, join_event, join_leg
+from tachograph.processors.report import Output, Report
 from tachograph.processors.rows import ROWS_BY_TYPE
 from tachograph.processors.rows.runs import run_ended_row
 from tachograph.processors.state import RunState
-from tachograph.schemas.topics import row_topic
+from tachograph.processors.violations import subject_of
+
+JOIN_TIMEOUT: Final = 900_000_000
+"""Microseconds after which a tool call is closed without its missing parts: longer than tools usually take."""
 
 
 class Incoming(NamedTuple):
@@ -23,40 +30,78 @@ class Incoming(NamedTuple):
     offset: int
     append_time: int
     """When the broker appended it, in microseconds since 1970."""
+    digest: bytes
+    """Eight bytes that stand for the message as it came."""
 
 
-class Output(NamedTuple):
-    """A message to write."""
+class Core:
+    """Applies records to the states of their runs."""
 
-    topic: str
-    key: str
-    """The run's trace id; empty if the producer named none."""
-    schema: str
-    row: dict[str, Any]
+    def __init__(self, *, join_timeout: int = JOIN_TIMEOUT) -> None:
+        self._join_timeout = join_timeout
 
+    def __call__(self, state: RunState, incoming: Incoming) -> list[Output]:
+        """Apply one record to the state of its run. A repeat gives nothing and changes nothing but its count.
 
-def process(state: RunState, incoming: Incoming) -> list[Output]:
-    """Apply one record to the state of its run. A repeat gives nothing and changes nothing.
-
-    If it raises, the state is as it was: the record can be dead-lettered and the run goes on.
-    """
-    if state.holds(incoming.offset):
-        return []
-    name, record, _, offset, append_time = incoming
-    key = record["trace_id"] or ""
-    if name == "RunEnded":
-        rows = [("agent_runs", run_ended_row(record, append_time, state))]
-    else:
+        If it raises, the state is as it was: the record can be dead-lettered and the run goes on.
+        """
+        if state.holds(incoming.offset):
+            return []
+        name, record, _, offset, append_time, digest = incoming
+        subject = subject_of(record)
+        # Reads everything that it will need of the record, so that what follows cannot fail halfway.
+        # Reads all that it will need of the record, so that what follows cannot fail halfway.
         rows = ROWS_BY_TYPE[name](record, append_time)
-    outputs = [Output(row_topic(table), key, f"rows.{table}", row) for table, row in rows]
-    _remember(state, name, record)
-    state.received += 1
-    state.last_offset = offset
-    state.last_append_time = append_time
-    return outputs
+        known = state.seen.find(record["event_id"])
+        state.last_offset = offset
+        state.last_append_time = append_time
+        if known == digest:
+            state.repeats += 1
+            return []
+        report = Report(subject)
+        if known is None:
+            state.seen.add(record["event_id"], digest)
+        else:
+            report.fail(Failure.DUPLICATE_EVENT_ID, f"a {name}", event_id=record["event_id"])
+        # Records that name no run share a state, and their places mean nothing together.
+        if record["run_id"] and not state.seqs.add(record["seq"]) and known is None:
+            report.fail(Failure.SEQ_REUSED, f"place {record['seq']}", event_id=record["event_id"])
+        state.received += 1
+        if state.calls:
+            close_overdue(state, append_time, self._join_timeout, report, "timeout")
+        if name != "ToolCallRecord":
+            report.rows(rows)
+        detect(state, name, record, append_time, report)
+        if name == "ToolCallRecord":
+            join_leg(state, rows[0][1], report)
+        elif name == "DecisionEvent":
+            join_event(state, record, append_time, report)
+        elif name == "RunEnded":
+            _end(state, record, append_time, report)
+        _remember(state, name, record)
+        return report.outputs
+
+
+process: Final = Core()
+"""The core with its defaults."""
+
+
+def _end(state: RunState, record: dict[str, Any], append_time: int, report: Report) -> None:
+    close_all(state, report, "run_ended")
+    detect_at_end(state, record["emitted"], report)
+    if record["dropped"] > state.dropped:
+        lost = record["dropped"] - state.dropped
+        report.fail(Failure.EVENTS_DROPPED, f"{lost} records that no other record names", about="run")
+    report.rows([("agent_runs", run_ended_row(record, append_time, state))])
 
 
 def _remember(state: RunState, name: str, record: dict[str, Any]) -> None:
+    state.tenant_id = record["tenant_id"]
+    state.agent_id = record["agent_id"]
+    state.run_id = record["run_id"] or ""
+    state.last_event_id = record["event_id"]
+    state.last_occurred_at = record["occurred_at"]
+    state.last_seq = record["seq"]
     if name == "RunStarted":
         request = record["request"]
         context = request["context"]

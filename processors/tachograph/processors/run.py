@@ -8,6 +8,7 @@ from typing import Any, Final
 
 from tachograph.processors.app import build_app
 from tachograph.processors.batch import BatchProcessor
+from tachograph.processors.core import Core
 from tachograph.processors.errors import WorkerCrashedError
 from tachograph.processors.limits import DeadLetterLimits
 from tachograph.processors.metrics import WorkerMetrics
@@ -62,7 +63,12 @@ async def _run(settings: Settings, names: TopicNames, partitions: int) -> None:
         names,
         settings.worker,
         partitions=partitions,
-        processor=BatchProcessor(codec, names, DeadLetterLimits(settings.dlq)),
+        processor=BatchProcessor(
+            codec,
+            names,
+            DeadLetterLimits(settings.dlq),
+            core=Core(join_timeout=round(settings.worker.join_timeout_s * 1_000_000)),
+        ),
         outputs=outputs,
         metrics=WorkerMetrics(),
     )

@@ -22,6 +22,8 @@ class Runs:
     def __init__(self) -> None:
         self._open: dict[bytes, RunState] = {}
         self._ended: dict[bytes, RunState] = {}
+        self.newest: int = 0
+        """Broker time of the newest record that was applied to any of them."""
 
     def get(self, key: bytes) -> RunState | None:
         """State of a run, if any of its records were seen."""
@@ -32,6 +34,7 @@ class Runs:
         self._open.pop(key, None)
         self._ended.pop(key, None)
         (self._ended if state.ended else self._open)[key] = state
+        self.newest = max(self.newest, state.last_append_time)
 
     def forget(self, key: bytes) -> None:
         """Drop a run."""
@@ -54,13 +57,24 @@ class Runs:
     def settle(self) -> None:
         """Bring restored runs into the order of their last records."""
         for runs in (self._open, self._ended):
-            for key in sorted(runs, key=lambda key: runs[key].last_append_time):
+            for key in sorted(runs, key=lambda key: (runs[key].last_append_time, runs[key].last_offset)):
                 runs[key] = runs.pop(key)
 
     def forgettable(self, now: int) -> Iterator[bytes]:
         """Runs whose time is over by ``now``, the append time of a later record."""
         yield from _older(self._ended.items(), now - ENDED_GRACE)
         yield from _older(self._open.items(), now - SILENT_GRACE)
+
+    def silent_since(self, limit: int) -> Iterator[tuple[bytes, RunState]]:
+        """Open runs whose last record was appended at ``limit`` or before, in the order of those records."""
+        for key, state in self._open.items():
+            if state.last_append_time > limit:
+                return
+            yield key, state
+
+    def open_count(self) -> int:
+        """Runs that have not ended."""
+        return len(self._open)
 
     def __len__(self) -> int:
         return len(self._open) + len(self._ended)

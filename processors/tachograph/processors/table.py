@@ -41,6 +41,14 @@ class RunTable(faust.Table[bytes, bytes]):
             return None
         return self._runs.setdefault(partition, Runs())
 
+    def all_runs(self) -> list[tuple[int, Runs]]:
+        """Runs of every partition that is this worker's."""
+        return [(partition, runs) for partition, runs in self._runs.items() if partition in self._held]
+
+    def is_recovering(self) -> bool:
+        """Whether states are still being read from the changelog."""
+        return bool(self._recovery.in_recovery)
+
     async def on_rebalance(
         self, assigned: set[TP], revoked: set[TP], newly_assigned: set[TP], generation_id: int = 0
     ) -> None:

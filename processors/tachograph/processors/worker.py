@@ -14,8 +14,8 @@ the wire at that moment, recovery prefers the state that applied more (:meth:`Ru
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Iterator
-from time import perf_counter
+from collections.abc import AsyncIterator, Callable, Iterator
+from time import perf_counter, time
 from typing import Any, Final
 
 from faust.types import TP
@@ -28,6 +28,7 @@ from tachograph.processors.metrics import WorkerMetrics
 from tachograph.processors.names import TopicNames
 from tachograph.processors.outputs import Outputs
 from tachograph.processors.runs import Runs
+from tachograph.processors.sweep import sweep
 from tachograph.processors.table import RunTable
 from tachograph.schemas.settings import WorkerSettings
 
@@ -49,6 +50,7 @@ class Worker:
         processor: BatchProcessor,
         outputs: Outputs,
         metrics: WorkerMetrics,
+        clock: Callable[[], float] = time,
     ) -> None:
         self.failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._app = app
@@ -57,6 +59,7 @@ class Worker:
         self._processor = processor
         self._outputs = outputs
         self._metrics = metrics
+        self._clock = clock
         self._stopping = False
         self._in_batch = asyncio.Lock()
         self._continuity = Continuity(lambda partition: app.consumer.committed(TP(names.events, partition)))
@@ -70,6 +73,7 @@ class Worker:
             allow_empty=True,
         )
         app.agent(topic, name="events")(self._consume)
+        app.timer(settings.sweep_interval_s)(self._sweep)
         app.on_partitions_revoked.connect(self._give_up_partitions, weak=False)
 
     async def finish(self) -> None:
@@ -111,6 +115,48 @@ class Worker:
         finally:
             self._table.in_hand = set()
         self._metrics.add(batch, perf_counter() - started)
+
+    async def _sweep(self, *_args: Any) -> None:
+        """Look after runs that fell silent, between two batches."""
+        async with self._in_batch:
+            if self._stopping or self.failed.done():
+                return
+            try:
+                await self._sweep_partitions()
+            except Exception as error:  # noqa: BLE001 - as for a batch: stop without acknowledging
+                self._fail(error)
+
+    async def _sweep_partitions(self) -> None:
+        held = {partition: runs for partition, runs in self._table.all_runs() if runs.open_count()}
+        if not held or self._table.is_recovering():
+            return
+        ends = await self._app.consumer.highwaters(*(TP(self._names.events, partition) for partition in held))
+        for partition, runs in held.items():
+            if self._table.runs(partition) is not runs:
+                continue
+            self._continuity.follow(partition, runs)
+            next_offset = self._continuity.expected(partition)
+            end = ends.get(TP(self._names.events, partition))
+            is_current = end is not None and (next_offset or 0) >= end
+            swept = sweep(
+                runs,
+                # A partition that lags behind has no silence, only records that were not read yet.
+                int(self._clock() * _MICROS) if is_current else runs.newest,
+                join_timeout=int(self._settings.join_timeout_s * _MICROS),
+                silence=int(self._settings.run_silence_s * _MICROS),
+            )
+            if not swept:
+                continue
+            self._table.in_hand = {partition}
+            try:
+                await self._outputs.store(self._processor.swept_messages(partition, swept))
+                if self._table.runs(partition) is runs:
+                    changelog = self._table.changelog_topic_name
+                    await self._outputs.store(
+                        Message(changelog, partition, item.key, item.state.to_bytes(), []) for item in swept
+                    )
+            finally:
+                self._table.in_hand = set()
 
     def _admit(self, events: list[Any]) -> tuple[list[RawRecord], dict[int, Runs], dict[int, int]]:
         """The records to process, the runs of their partitions, and from where partitions must be read again."""

@@ -108,6 +108,16 @@ class WorkerSettings(_Section):
     delivery_timeout_s: Annotated[float, Field(ge=1)] = 60.0
     """How long an output may stay unacknowledged before the worker stops without acknowledging its input."""
 
+    join_timeout_s: Annotated[float, Field(gt=0)] = 900.0
+    """How long a tool call waits for its missing parts, by the broker's clock, while its run goes on. Longer than the
+    slowest tool takes, or its result is reported as late."""
+
+    run_silence_s: Annotated[float, Field(gt=0)] = 3600.0
+    """Seconds without a record after which a run that has not ended is reported."""
+
+    sweep_interval_s: Annotated[float, Field(gt=0)] = 5.0
+    """How often silent runs are looked for."""
+
 
 class DeadLetterSettings(_Section):
     """When bad input stops being an accident and becomes an outage."""

@@ -75,6 +75,7 @@ ROW_TABLES: Final = (
     "agent_decisions",
     "agent_quality_signals",
     "decision_events",
+    "evaluations",
     "tool_calls",
     "context_manifests",
     "context_items",

@@ -8,7 +8,7 @@ from tachograph.processors.rows.events import decision_event, tool_call_record
 from tachograph.processors.rows.failures import agent_failure, events_dropped
 from tachograph.processors.rows.observations import agent_decision, agent_quality_signal
 from tachograph.processors.rows.records import record_proposal
-from tachograph.processors.rows.runs import run_started, step_ended, step_started
+from tachograph.processors.rows.runs import run_ended, run_started, step_ended, step_started
 from tachograph.processors.rows.shared import Record, Rows
 
 ROWS_BY_TYPE: Final[Mapping[str, Callable[[Record, int], Rows]]] = {
@@ -23,7 +23,8 @@ ROWS_BY_TYPE: Final[Mapping[str, Callable[[Record, int], Rows]]] = {
     "AgentFailure": agent_failure,
     "StepEnded": step_ended,
     "EventsDropped": events_dropped,
+    "RunEnded": run_ended,
 }
-"""Every record type but RunEnded, whose row needs the state of its run."""
+"""Every record type. The row of a run's end needs the state of the run, and follows when all else is settled."""
 
 __all__ = ["ROWS_BY_TYPE", "Record", "Rows"]

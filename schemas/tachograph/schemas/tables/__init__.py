@@ -7,7 +7,7 @@ ClickHouse knows (materialised keys, ingestion time) are not listed.
 from typing import Final
 
 from tachograph.schemas.tables.context import CONTEXT_ITEMS, CONTEXT_MANIFESTS, SNAPSHOTS
-from tachograph.schemas.tables.events import DECISION_EVENTS, TOOL_CALLS
+from tachograph.schemas.tables.events import DECISION_EVENTS, EVALUATIONS, TOOL_CALLS
 from tachograph.schemas.tables.kinds import SINK_COLUMNS, Column, Table
 from tachograph.schemas.tables.pipeline import DEAD_LETTERS, VIOLATIONS
 from tachograph.schemas.tables.records import CHECKPOINTS, DECISION_RECORDS, RECORD_PROPOSALS
@@ -26,6 +26,7 @@ TABLES: Final = (
     AGENT_DECISIONS,
     AGENT_QUALITY_SIGNALS,
     DECISION_EVENTS,
+    EVALUATIONS,
     TOOL_CALLS,
     CONTEXT_MANIFESTS,
     CONTEXT_ITEMS,

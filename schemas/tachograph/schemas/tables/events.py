@@ -7,6 +7,7 @@ from tachograph.schemas.tables.kinds import (
     MAYBE_FLOAT,
     MAYBE_NUMBER,
     MAYBE_TEXT,
+    MAYBE_TIME,
     NUMBER,
     TEXT,
     TEXTS,
@@ -18,7 +19,7 @@ from tachograph.schemas.tables.kinds import (
 from tachograph.schemas.tables.shared import IDENTITY, METADATA_COLUMN, REQUEST
 
 
-def _checks(name: str) -> Column:
+def _checks(name: str, comment: str, *more: Column) -> Column:
     return Column(
         f"{name}_checks",
         rows_of(
@@ -26,8 +27,21 @@ def _checks(name: str) -> Column:
             Column("id", TEXT, "Check id."),
             Column("status", WORD, "pass, warn, fail or unknown."),
             Column("message", TEXT, "What the check said."),
+            *more,
         ),
-        f"Checks behind the agent's own {name} status.",
+        comment,
+    )
+
+
+def _own_checks(name: str) -> Column:
+    return _checks(name, f"Checks behind the agent's own {name} status.")
+
+
+def _stream_checks(name: str) -> Column:
+    return _checks(
+        name,
+        f"Checks behind the {name} status.",
+        Column("constraint_id", MAYBE_TEXT, "Constraint of the request that asked for it."),
     )
 
 
@@ -147,9 +161,9 @@ DECISION_EVENTS: Final = Table(
             "Violations the agent's own checks saw.",
         ),
         Column("quality_status", WORD, "Agent's own quality status; empty if it sent no evaluation."),
-        _checks("quality"),
+        _own_checks("quality"),
         Column("policy_status", WORD, "Agent's own policy status; empty if it sent no evaluation."),
-        _checks("policy"),
+        _own_checks("policy"),
         Column("overrides_event_id", MAYBE_TEXT, "Event that a human set aside."),
     ),
 )
@@ -161,7 +175,7 @@ TOOL_CALLS: Final = Table(
         *IDENTITY,
         Column("tool_use_id", TEXT, "Call."),
         Column("tool_name", WORD, "Tool."),
-        Column("leg", WORD, "pre, post or result."),
+        Column("leg", WORD, "call; or pre, post or result for a leg that came too late or twice to be joined."),
         Column("span_id", MAYBE_TEXT, "Span of the call."),
         Column("step_id", MAYBE_TEXT, "Step it was made in."),
         Column("task_id", MAYBE_TEXT, "Task that initiated it."),
@@ -191,5 +205,41 @@ TOOL_CALLS: Final = Table(
             "What each hook decided.",
         ),
         METADATA_COLUMN,
+        Column("event_ids", TEXTS, "Records that the row was joined from.", []),
+        Column("requested", FLAG, "A model asked for the call.", default=False),
+        Column("requested_event_id", MAYBE_TEXT, "Event in which it did."),
+        Column("arguments", MAYBE_TEXT, "What the model asked for, as JSON text in its capture mode."),
+        Column("requested_at", MAYBE_TIME, "When the model asked for it."),
+        Column("started_at", MAYBE_TIME, "When the pre-hooks had run."),
+        Column("finished_at", MAYBE_TIME, "When the post-hooks had run."),
+        Column("handed_at", MAYBE_TIME, "When the agent had the result."),
+        Column("latency_ms", MAYBE_NUMBER, "From the request, or else the start, to the result."),
+        Column("attribution", TEXTS, "Calls it is nested in, outermost first.", []),
+        Column("hook_action", WORD, "Strongest hook outcome: abort, skip or continue; empty without hooks.", ""),
+        Column("result_is_error", FLAG, "The tool failed.", default=False),
+        Column("complete", FLAG, "Every leg is there.", default=False),
+        Column("missing", TEXTS, "Legs that are not: pre, post, result.", []),
+        Column("closed_by", WORD, "joined, run_ended, timeout, silence or bound; empty for a lone leg.", ""),
+    ),
+)
+
+EVALUATIONS: Final = Table(
+    "evaluations",
+    "What the stream made of each action boundary, beside what the agent said of itself.",
+    (
+        *IDENTITY,
+        Column("step_id", MAYBE_TEXT, "Step it happened in."),
+        Column("action_type", WORD, "What the agent did."),
+        Column("capture_mode", WORD, "full, redacted or hashed; hashed content cannot be judged."),
+        Column("alignment_status", WORD, "pass, warn, fail or unknown."),
+        Column("alignment_score", MAYBE_FLOAT, "Share of decided checks that passed."),
+        _stream_checks("alignment"),
+        Column("quality_status", WORD, "pass, warn, fail or unknown."),
+        Column("quality_score", MAYBE_FLOAT, "Share of decided checks that passed."),
+        _stream_checks("quality"),
+        Column("policy_status", WORD, "pass, warn, fail or unknown."),
+        Column("policy_score", MAYBE_FLOAT, "Share of decided checks that passed."),
+        _stream_checks("policy"),
+        Column("rules", WORD, "Rule packs and versions that were in force."),
     ),
 )

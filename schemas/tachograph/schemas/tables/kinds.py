@@ -39,6 +39,8 @@ class Column:
     name: str
     kind: Kind
     comment: str
+    default: Any = None
+    """For a column that came later: what a row written before it is read with, where that is not null."""
 
 
 def rows_of(record_name: str, *columns: Column) -> Kind:
@@ -52,8 +54,8 @@ def _fields(columns: Iterable[Column]) -> list[dict[str, Any]]:
     fields = []
     for column in columns:
         field: dict[str, Any] = {"name": column.name, "type": column.kind.avro, "doc": column.comment}
-        if isinstance(column.kind.avro, list):
-            field["default"] = None
+        if isinstance(column.kind.avro, list) or column.default is not None:
+            field["default"] = column.default
         fields.append(field)
     return fields
 

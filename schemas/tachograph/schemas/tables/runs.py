@@ -22,7 +22,7 @@ AGENT_RUNS: Final = Table(
     "Changes of a run's state, one row each. The view runs has one row per run.",
     (
         *IDENTITY,
-        Column("event_type", WORD, "run_started or run_ended."),
+        Column("event_type", WORD, "run_started, run_ended, or run_silent if it stopped without an end."),
         Column("session_id", TEXT, "Session of the run."),
         Column("agent_version", WORD, "Version of the agent."),
         Column("environment", WORD, "local, ci, staging, prod or unknown."),
@@ -43,6 +43,9 @@ AGENT_RUNS: Final = Table(
         Column("completeness", WORD, "complete, incomplete, or open while the run goes on."),
         Column("missing", TEXTS, "What is missing, in words."),
         METADATA_COLUMN,
+        Column("tool_calls", MAYBE_NUMBER, "Tool calls of the run."),
+        Column("tool_calls_joined", MAYBE_NUMBER, "Those of which every leg arrived."),
+        Column("repeats", MAYBE_NUMBER, "Records that arrived more than once and were counted once."),
     ),
 )
 

@@ -1,0 +1,129 @@
+"""Sees what is wrong with a record, or with its run so far. Pure; every finding is one entry of ``Failure``."""
+
+from typing import Any, Final
+
+from tachograph.processors.conversations import continues
+from tachograph.processors.failures import Failure
+from tachograph.processors.report import Report
+from tachograph.processors.state import RunState
+
+Record = dict[str, Any]
+
+SKEW: Final = 60_000_000
+"""Microseconds by which a producer's clock may be ahead of the broker's, or step back within a run."""
+
+_MOST_ORPHANS: Final = 20
+"""Orphans reported one by one; the last report says how many more there are."""
+
+_SPANS_OF: Final = frozenset({"DecisionEvent", "StepStarted", "ToolCallRecord"})
+
+
+def detect(state: RunState, name: str, record: Record, append_time: int, report: Report) -> None:
+    """Check one record on its arrival."""
+    about = {"event_id": record["event_id"], "step_id": record.get("step_id")}
+    _ids(state, name, record, report, about)
+    _clock(state, record, append_time, report, about)
+    if name == "DecisionEvent":
+        _event(state, record, report, about)
+    elif name == "ToolCallRecord":
+        if not record["capture_mode"]:
+            report.fail(Failure.MISSING_CAPTURE_MODE, tool_use_id=record["tool_use_id"], **about)
+    elif name == "EventsDropped":
+        report.fail(Failure.EVENTS_DROPPED, f"{record['count']} records, because of {record['reason']}", **about)
+    if name in _SPANS_OF:
+        _spans(state, name, record)
+    if state.ended:
+        report.fail(Failure.RECORD_AFTER_END, f"a {name}", **about)
+
+
+def detect_at_end(state: RunState, emitted: int | None, report: Report) -> None:
+    """Check a run that ended, or fell silent (``emitted`` is then unknown)."""
+    known = emitted if emitted is not None else (state.seqs.ranges[-1] if state.seqs.ranges else 0)
+    missing = state.seqs.missing(known)
+    if missing > 0:
+        report.fail(Failure.SEQ_GAP, f"{missing} of {known}, at {state.seqs.gaps(known) or 'unknown places'}")
+    if state.spans.forgot:
+        return  # what is not found may have been there
+    for number, (parent, event_id) in enumerate(state.wanted.items()):
+        if number == _MOST_ORPHANS:
+            more = len(state.wanted) - _MOST_ORPHANS
+            report.fail(Failure.ORPHAN_PARENT, f"and {more} more", about="more")
+            return
+        kind = "tool call" if parent.startswith("tool:") else "span"
+        report.fail(Failure.ORPHAN_PARENT, f"a {kind}", event_id=event_id, about=parent)
+
+
+def _ids(state: RunState, name: str, record: Record, report: Report, about: dict[str, Any]) -> None:
+    absent = [key for key in ("trace_id", "run_id") if not record[key]]
+    if name == "DecisionEvent" and not record["span_id"]:
+        absent.append("span_id")
+    if absent:
+        report.fail(Failure.MISSING_CORRELATION_IDS, f"a {name} without {', '.join(absent)}", **about)
+    trace_id = record["trace_id"]
+    if trace_id:
+        if not state.trace_id:
+            state.trace_id = trace_id
+        elif trace_id != state.trace_id:
+            _once(state, Failure.TRACE_CHANGED, report, "", about)
+
+
+def _clock(state: RunState, record: Record, append_time: int, report: Report, about: dict[str, Any]) -> None:
+    occurred_at = record["occurred_at"]
+    if occurred_at > append_time + SKEW:
+        ahead = (occurred_at - append_time) // 1_000_000
+        _once(state, Failure.CLOCK_SKEW, report, f"{ahead} s ahead of the broker", about)
+    elif state.started_at is not None and occurred_at < state.started_at - SKEW:
+        back = (state.started_at - occurred_at) // 1_000_000
+        _once(state, Failure.CLOCK_SKEW, report, f"{back} s before the start of the run", about)
+
+
+def _event(state: RunState, record: Record, report: Report, about: dict[str, Any]) -> None:
+    provenance, output = record["prompt_provenance"], record["model_output"]
+    if record["evaluation"] is None:
+        report.fail(Failure.MISSING_EVALUATION, **about)
+    if provenance is None:
+        if output is not None:
+            report.fail(Failure.MISSING_PROMPT_BUNDLE, "no provenance at all", **about)
+        return
+    bundle = provenance["prompt_bundle"]
+    if not provenance["capture_mode"]:
+        report.fail(Failure.MISSING_CAPTURE_MODE, **about)
+    if bundle is None and provenance["bundle_pointer"] is None:
+        report.fail(Failure.MISSING_PROMPT_BUNDLE, **about)
+    bundle_hash, sent_hash = provenance["prompt_bundle_hash"], provenance["sent_hash"]
+    if not bundle_hash:
+        report.fail(Failure.MISSING_BUNDLE_HASH, **about)
+    changed_unseen = bundle is not None and not continues(state.conversations, bundle)
+    if sent_hash and bundle_hash and sent_hash != bundle_hash:
+        report.fail(Failure.UNRECORDED_TRANSFORMATION, "the hash of what was sent is another", **about)
+    elif changed_unseen:
+        report.fail(Failure.UNRECORDED_TRANSFORMATION, "earlier messages of the conversation are not the same", **about)
+
+
+def _spans(state: RunState, name: str, record: Record) -> None:
+    if name == "ToolCallRecord":
+        _known(state, f"tool:{record['tool_use_id']}")
+        if record["parent_tool_use_id"]:
+            _want(state, f"tool:{record['parent_tool_use_id']}", record["event_id"])
+    elif record["parent_span_id"]:
+        _want(state, record["parent_span_id"], record["event_id"])
+    if record["span_id"]:
+        _known(state, record["span_id"])
+
+
+def _known(state: RunState, span: str) -> None:
+    state.wanted.pop(span, None)
+    if state.spans.find(span) is None:
+        state.spans.add(span)
+
+
+def _want(state: RunState, span: str, event_id: str) -> None:
+    if span not in state.wanted and len(state.wanted) < state.MOST_WANTED and state.spans.find(span) is None:
+        state.wanted[span] = event_id
+
+
+def _once(state: RunState, failure: Failure, report: Report, detail: str, about: dict[str, Any]) -> None:
+    """Report what would be true of every further record of the run, too, with the first that shows it."""
+    if failure.name not in state.reported:
+        state.reported.append(failure.name)
+        report.fail(failure, detail, **about)
