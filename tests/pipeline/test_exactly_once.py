@@ -80,7 +80,9 @@ def found_rows(database: Reader, label: str, tables: Iterable[str]) -> dict[str,
 
 
 def union(tables: Iterable[str]) -> str:
+    """Event ids by table. A joined call has the ids of all its legs."""
+    ids = {table: "arrayJoin(event_ids)" if table == "tool_calls" else "event_id" for table in tables}
     return " UNION ALL ".join(
-        f"SELECT '{table}' AS name, event_id FROM {table} WHERE startsWith(run_id, {{label:String}})"  # noqa: S608 - our tables
-        for table in tables
+        f"SELECT '{table}' AS name, {found} AS event_id FROM {table} WHERE startsWith(run_id, {{label:String}})"  # noqa: S608 - our tables
+        for table, found in ids.items()
     )

@@ -35,7 +35,7 @@ def result_in_event(call_id: str = "tc_1") -> tuple[Any, dict[str, Any]]:
 
 
 def leg(name: str, call_id: str = "tc_1", **changes: Any) -> tuple[Any, dict[str, Any]]:
-    content = {
+    content: dict[str, Any] = {
         "pre": {"tool_input": '{"path":"a"}', "output": None, "output_pointer": None, "duration_ms": None},
         "post": {"tool_input": None, "output": "ok", "output_pointer": None, "duration_ms": 12},
         "result": {"tool_input": None, "output": None, "output_pointer": None, "duration_ms": 12, "hooks": []},
@@ -46,7 +46,7 @@ def leg(name: str, call_id: str = "tc_1", **changes: Any) -> tuple[Any, dict[str
     return samples.TOOL_CALL_RECORD, identity | {"occurred_at": LEG["occurred_at"] + at} | content | changes
 
 
-START = (samples.RUN_STARTED, {})
+START: tuple[Any, dict[str, Any]] = (samples.RUN_STARTED, {})
 
 
 def play(state: RunState, *parts: tuple[Any, dict[str, Any]], first: int = 0) -> list[Output]:

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from tachograph.schemas import topics
 
-_OUTPUTS = (*(topic.name for topic in topics.ROWS), topics.DLQ.name)
+_OUTPUTS = tuple(topic.name for topic in (*topics.ROWS, *topics.VIOLATIONS, topics.DLQ))
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ SELECT uniqExact(event_id) FROM (
     UNION ALL SELECT event_id FROM agent_decisions WHERE run_id IN {runs:Array(String)}
     UNION ALL SELECT event_id FROM agent_quality_signals WHERE run_id IN {runs:Array(String)}
     UNION ALL SELECT event_id FROM decision_events WHERE run_id IN {runs:Array(String)}
-    UNION ALL SELECT event_id FROM tool_calls WHERE run_id IN {runs:Array(String)}
+    UNION ALL SELECT arrayJoin(event_ids) FROM tool_calls WHERE run_id IN {runs:Array(String)}
     UNION ALL SELECT event_id FROM context_manifests WHERE run_id IN {runs:Array(String)}
     UNION ALL SELECT event_id FROM record_proposals WHERE run_id IN {runs:Array(String)}
 ) WHERE event_id IN {ids:Array(String)}
@@ -46,7 +46,7 @@ FROM decision_events WHERE run_id IN {runs:Array(String)} ORDER BY indexOf({runs
 
 QUERY_TO_TRY = (
     "SELECT tool_name, count() AS calls, countIf(error_type IS NOT NULL) AS failed, avg(duration_ms) AS ms "
-    "FROM tool_calls WHERE leg = 'post' GROUP BY tool_name ORDER BY calls DESC"
+    "FROM tool_calls WHERE leg = 'call' GROUP BY tool_name ORDER BY calls DESC"
 )
 
 
