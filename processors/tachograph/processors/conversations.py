@@ -22,21 +22,21 @@ def continues(conversations: Conversations, bundle: dict[str, Any]) -> bool:
     messages = bundle["messages"]
     if not messages:
         return True
-    running, heads, at = blake2b(digest_size=_SIZE), "", {}
+    head_length = next((count for count, message in enumerate(messages, 1) if message["role"] == "user"), 1)
+    running = blake2b(digest_size=_SIZE)
+    known: list[Any] | None = None
+    head, same = "", False
     for count, message in enumerate(messages, 1):
         role, content = message["role"], message["content"]
         running.update(b"%d:%d:" % (len(role), len(content)))
         running.update(role.encode())
         running.update(content.encode(errors="surrogatepass"))
-        at[count] = running.copy()
-        if not heads and role == "user":
-            heads = running.hexdigest()
-    head = heads or at[1].hexdigest()
-    known = conversations.pop(head, None)
+        if count == head_length:
+            head = running.hexdigest()
+            known = conversations.pop(head, None)
+        if known is not None and count == known[0]:
+            same = running.hexdigest() == known[1]
     conversations[head] = [len(messages), running.hexdigest()]
     if len(conversations) > _MOST:
         del conversations[next(iter(conversations))]
-    if known is None or bundle["transformations"]:
-        return True
-    count, digest = known
-    return count in at and at[count].hexdigest() == digest
+    return known is None or same or bool(bundle["transformations"])
