@@ -4,6 +4,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 import uuid
 from collections.abc import Callable, Iterable, Iterator
@@ -23,6 +24,7 @@ from tests.processors.records import CODEC, PartitionWorker
 
 PARTITIONS = 3
 DEADLINE_S = 60.0
+_TICK = threading.Event()
 
 
 class Landed(NamedTuple):
@@ -45,7 +47,7 @@ class Pipeline:
         self.app_id = f"{self.id}-worker"
         self.changelog = f"{self.app_id}-runs-changelog"
         self._client: dict[str, Any] = servers.kafka.client()
-        self._admin = AdminClient(self._client)
+        self.admin = AdminClient(self._client)
         self._folder = folder
         self._workers: list[subprocess.Popen[bytes]] = []
         self._env = {name: value for name, value in os.environ.items() if not name.startswith("TACHOGRAPH_")} | {
@@ -65,7 +67,7 @@ class Pipeline:
             for name in (self.names.events, *self.names.outputs)
             if name != skip
         ]
-        for future in self._admin.create_topics(topics).values():
+        for future in self.admin.create_topics(topics).values():
             future.result()
 
     def publish(self, records: Iterable[tuple[str, dict[str, Any]]], *, partition: int = -1) -> None:
@@ -80,12 +82,12 @@ class Pipeline:
             producer.produce(self.names.events, value, key, partition, headers=[*headers.items()])
         assert producer.flush(DEADLINE_S) == 0
 
-    def start(self, **settings: str) -> subprocess.Popen[bytes]:
+    def start(self, *, arguments: tuple[str, ...] = (), **settings: str) -> subprocess.Popen[bytes]:
         """Start a worker; settings are given as ``worker__batch_size="50"``."""
         env = self._env | {f"TACHOGRAPH_{name.upper()}": value for name, value in settings.items()}
         with (self._folder / f"worker-{len(self._workers)}.log").open("wb") as log:
             worker = subprocess.Popen(
-                [sys.executable, "-m", "tachograph.processors", "--topic-prefix", self.names.prefix],
+                [sys.executable, "-m", "tachograph.processors", "--topic-prefix", self.names.prefix, *arguments],
                 env=env,
                 stdout=log,
                 stderr=log,
@@ -170,13 +172,26 @@ class Pipeline:
                         highest[place] = source[:2]
                         landed += 1
 
+    def wait_until(self, condition: Callable[[], bool], *workers: subprocess.Popen[bytes]) -> None:
+        """Ask again and again, as long as the workers live."""
+        deadline = time.monotonic() + DEADLINE_S
+        while not condition():
+            assert time.monotonic() < deadline, f"not in time\n{self.log()}"
+            for worker in workers:
+                assert worker.poll() is None, self.log()
+            _TICK.wait(0.05)
+
+    def wait_until_committed(self, offsets: dict[int, int], *workers: subprocess.Popen[bytes]) -> None:
+        """Wait until the group is at these places."""
+        self.wait_until(lambda: self.committed() == offsets, *workers)
+
     def states(self) -> dict[bytes, tuple[int, bytes | None]]:
         """Last entry of every run in the changelog, and its partition."""
         return {message.key(): (message.partition(), message.value()) for message in self._all((self.changelog,))}
 
     def committed(self) -> dict[int, int]:
         request = [ConsumerGroupTopicPartitions(self.app_id)]
-        found = self._admin.list_consumer_group_offsets(request)[self.app_id].result()
+        found = self.admin.list_consumer_group_offsets(request)[self.app_id].result()
         return {tp.partition: tp.offset for tp in found.topic_partitions if tp.topic == self.names.events}
 
     def _reader(self, topics: Iterable[str]) -> Consumer:
@@ -201,7 +216,7 @@ class Pipeline:
         asked = {TopicPartition(topic, p): latest for topic in topics for p in range(PARTITIONS)}
         deadline = time.monotonic() + DEADLINE_S
         while True:
-            found = {(tp.topic, tp.partition): future for tp, future in self._admin.list_offsets(asked).items()}
+            found = {(tp.topic, tp.partition): future for tp, future in self.admin.list_offsets(asked).items()}
             try:
                 ends = {place: future.result(DEADLINE_S).offset for place, future in found.items()}
             except KafkaException as error:

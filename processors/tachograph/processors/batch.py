@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from tachograph.processors.core import Incoming, process
-from tachograph.processors.deadletters import Message, RawRecord, Stage, dead_letter
+from tachograph.processors.deadletters import Headers, Message, RawRecord, Stage, dead_letter
 from tachograph.processors.digests import digest
 from tachograph.processors.errors import RowTooLargeError
 from tachograph.processors.limits import DeadLetterLimits
@@ -16,6 +16,7 @@ from tachograph.processors.report import Output
 from tachograph.processors.runs import Runs
 from tachograph.processors.state import RunState
 from tachograph.processors.sweep import Swept
+from tachograph.processors.violation_headers import violation_headers
 from tachograph.schemas.errors import WireError, WrongTypeError
 from tachograph.schemas.headers import Header, SourceCoordinates, stream_name
 from tachograph.schemas.topics import RECORD_TYPES
@@ -26,6 +27,7 @@ MAX_ROW_BYTES: Final = 1_000_000
 
 _TYPES: Final = frozenset(RECORD_TYPES)
 _SOURCE: Final = Header.SOURCE.value
+_VIOLATIONS: Final = "rows.violations"
 _LOGGED_PER_BATCH: Final = 5
 """Dead letters logged one by one; the rest of a batch is in the counters."""
 
@@ -133,8 +135,10 @@ class BatchProcessor:
             value = self._codec.encode(schema, row)
             if len(value) > MAX_ROW_BYTES:
                 raise RowTooLargeError(f"a row of {schema} has {len(value)} bytes")
-            source = SourceCoordinates(offset, index, stream).to_bytes()
-            messages.append(Message(self._topic(topic), partition, key.encode(), value, [(_SOURCE, source)]))
+            headers: Headers = [(_SOURCE, SourceCoordinates(offset, index, stream).to_bytes())]
+            if schema == _VIOLATIONS:
+                headers += violation_headers(row)
+            messages.append(Message(self._topic(topic), partition, key.encode(), value, headers))
         return messages
 
     def _topic(self, name: str) -> str:

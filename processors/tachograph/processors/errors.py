@@ -6,6 +6,7 @@
     └── WorkerError                    the worker stopped; nothing it had not finished was acknowledged
         ├── BrokerUnreachableError     start the broker or correct kafka.bootstrap_servers
         ├── TopicsError                create the topics, or give them equal partition counts
+        ├── ReplayError                stop the workers of the group first, or ask for a place that exists
         ├── DeadLetterLimitError       bad input is an outage: look at the producer it names
         ├── OutputsNotStoredError      the broker did not take outputs or state in time; restart when it does
         └── WorkerCrashedError         a bug, or a dependency that failed; restart, and report it if it stays
@@ -28,6 +29,10 @@ class BrokerUnreachableError(WorkerError):
 
 class TopicsError(WorkerError):
     """A topic is missing, or its partitions do not line up with the input's."""
+
+
+class ReplayError(WorkerError):
+    """Records cannot be read again from the place that was asked for."""
 
 
 class DeadLetterLimitError(WorkerError):

@@ -15,8 +15,11 @@ from tachograph.processors.metrics import WorkerMetrics
 from tachograph.processors.names import TopicNames
 from tachograph.processors.outputs import Outputs
 from tachograph.processors.preflight import prepare
+from tachograph.processors.replay import Replay, parse_start
+from tachograph.processors.status import WorkerStatus
 from tachograph.processors.worker import Worker
 from tachograph.schemas.settings import Settings
+from tachograph.schemas.status_server import StatusServer
 from tachograph.schemas.wire import Codec
 from tachograph.schemas.wire.registry import ConfluentRegistry
 
@@ -29,11 +32,12 @@ _QUIET_LOGGERS: Final = ("faust", "mode", "aiokafka")
 log = logging.getLogger(__name__)
 
 
-def run_worker(settings: Settings, *, names: TopicNames | None = None) -> None:
+def run_worker(settings: Settings, *, names: TopicNames | None = None, replay_from: str | None = None) -> None:
     """Run until SIGTERM or SIGINT, then finish the batch in hand, commit and return.
 
     Raises a WorkerError that says what to do if it cannot start or cannot go on; whatever it had not finished is then
-    unacknowledged. Blocks; call it in a process of its own, from the main thread.
+    unacknowledged. ``replay_from`` first moves the group back to an offset, a time or ``earliest``. Blocks; call it in
+    a process of its own, from the main thread.
     """
     for name in _QUIET_LOGGERS:
         logging.getLogger(name).setLevel(logging.WARNING)
@@ -41,8 +45,13 @@ def run_worker(settings: Settings, *, names: TopicNames | None = None) -> None:
     logging.getLogger("mode.timers").setLevel(logging.ERROR)
     names = names or TopicNames()
     partitions = prepare(settings, names, f"{settings.worker.app_id}-runs-changelog")
+    replay = Replay(settings, names)
+    if replay_from is not None:
+        for item in replay.rewind(parse_start(replay_from)):
+            log.info("partition %d is read again from %d; it was at %d", item.partition, item.after, item.before)
+    written = replay.written()
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        runner.run(_run(settings, names, partitions))
+        runner.run(_run(settings, names, partitions, written))
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
@@ -53,11 +62,12 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     return uvloop.new_event_loop
 
 
-async def _run(settings: Settings, names: TopicNames, partitions: int) -> None:
+async def _run(settings: Settings, names: TopicNames, partitions: int, written: dict[int, int]) -> None:
     registry = settings.schema_registry.url
     codec = Codec(registry=None if registry is None else ConfluentRegistry(registry))
     app = build_app(settings)
     outputs = Outputs(settings)
+    metrics, own = WorkerMetrics(), settings.worker
     worker = Worker(
         app,
         names,
@@ -70,14 +80,19 @@ async def _run(settings: Settings, names: TopicNames, partitions: int) -> None:
             core=Core(join_timeout=round(settings.worker.join_timeout_s * 1_000_000)),
         ),
         outputs=outputs,
-        metrics=WorkerMetrics(),
+        metrics=metrics,
+        written=written,
     )
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
+    served = StatusServer.at(
+        own.http_host, own.http_port, WorkerStatus(worker, metrics), setting="TACHOGRAPH_WORKER__HTTP_PORT"
+    )
     try:
-        await _until_stopped(app, worker, stop)
+        with served:
+            await _until_stopped(app, worker, stop)
     finally:
         try:
             async with asyncio.timeout(_STOP_S):

@@ -72,6 +72,10 @@ class Runs:
                 return
             yield key, state
 
+    def open_calls(self) -> int:
+        """Tool calls that lack a part."""
+        return sum(len(state.calls) for state in self._open.values())
+
     def open_count(self) -> int:
         """Runs that have not ended."""
         return len(self._open)

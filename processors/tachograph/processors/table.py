@@ -30,6 +30,8 @@ class RunTable(faust.Table[bytes, bytes]):
         self._held: set[int] = set()
         self.in_hand: set[int] = set()
         """Partitions of the batch that is being worked on."""
+        self.recovered = False
+        """Whether the runs of all partitions that are held have been read."""
 
     def runs(self, partition: int) -> Runs | None:
         """Runs of a partition, or None if it is not this worker's.
@@ -41,18 +43,20 @@ class RunTable(faust.Table[bytes, bytes]):
             return None
         return self._runs.setdefault(partition, Runs())
 
-    def all_runs(self) -> list[tuple[int, Runs]]:
-        """Runs of every partition that is this worker's."""
-        return [(partition, runs) for partition, runs in self._runs.items() if partition in self._held]
+    def held(self) -> dict[int, Runs]:
+        """Runs by partition, of those partitions that have any."""
+        return {partition: runs for partition, runs in self._runs.items() if partition in self._held}
 
-    def is_recovering(self) -> bool:
-        """Whether states are still being read from the changelog."""
-        return bool(self._recovery.in_recovery)
+    @property
+    def partitions_held(self) -> frozenset[int]:
+        """Partitions that are this worker's."""
+        return frozenset(self._held)
 
     async def on_rebalance(
         self, assigned: set[TP], revoked: set[TP], newly_assigned: set[TP], generation_id: int = 0
     ) -> None:
         """Forget the runs of partitions that went away, and of those that a batch in hand has half changed."""
+        self.recovered = False
         await super().on_rebalance(assigned, revoked, newly_assigned, generation_id)
         changelog = self.changelog_topic_name
         self._held = {tp.partition for tp in assigned if tp.topic == changelog}
@@ -78,6 +82,7 @@ class RunTable(faust.Table[bytes, bytes]):
         await super().on_recovery_completed(active_tps, standby_tps)
         for runs in self._runs.values():
             runs.settle()
+        self.recovered = True
 
     @property
     def _recovery(self) -> Recovery:

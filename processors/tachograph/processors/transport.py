@@ -42,6 +42,11 @@ class WorkerConsumer(Consumer):
         offset = self._committed_offset[tp]
         return offset if offset is not None and offset >= 0 else None
 
+    def lag(self, tp: TP) -> int | None:
+        """Records on the broker that are not done; None if the end is not known yet."""
+        end = self.highwater(tp) if tp in self.assignment() else None
+        return None if end is None else max(0, end - (self._done.get(tp) or self.committed(tp) or 0))
+
     def pause_partitions(self, tps: Iterable[TP]) -> None:
         """Stop handing out records of these partitions."""
         tps = set(tps)

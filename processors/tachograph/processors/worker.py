@@ -14,7 +14,7 @@ the wire at that moment, recovery prefers the state that applied more (:meth:`Ru
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator, Mapping
 from time import perf_counter, time
 from typing import Any, Final
 
@@ -27,6 +27,7 @@ from tachograph.processors.errors import WorkerCrashedError, WorkerError
 from tachograph.processors.metrics import WorkerMetrics
 from tachograph.processors.names import TopicNames
 from tachograph.processors.outputs import Outputs
+from tachograph.processors.replay import unwritten
 from tachograph.processors.runs import Runs
 from tachograph.processors.sweep import sweep
 from tachograph.processors.table import RunTable
@@ -51,6 +52,7 @@ class Worker:
         outputs: Outputs,
         metrics: WorkerMetrics,
         clock: Callable[[], float] = time,
+        written: Mapping[int, int] | None = None,
     ) -> None:
         self.failed: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._app = app
@@ -60,6 +62,8 @@ class Worker:
         self._outputs = outputs
         self._metrics = metrics
         self._clock = clock
+        self._written = dict(written or {})
+        """Offsets before which a replay writes nothing (:mod:`tachograph.processors.replay`), until they are passed."""
         self._stopping = False
         self._in_batch = asyncio.Lock()
         self._continuity = Continuity(lambda partition: app.consumer.committed(TP(names.events, partition)))
@@ -82,6 +86,28 @@ class Worker:
         async with self._in_batch:
             await self._app.consumer.commit()
 
+    def not_ready(self) -> str | None:
+        """What the worker waits for, in a sentence; None if it is at work."""
+        if self.failed.done():
+            return "the worker has failed and is about to end"
+        if self._stopping:
+            return "the worker is stopping"
+        return None if self._table.recovered else "the worker waits for its partitions and their state"
+
+    def lag(self) -> dict[int, int]:
+        """Records waiting on the broker, by partition, where that is known."""
+        partitions = self._table.partitions_held if self._table.recovered else ()
+        found = {partition: self._app.consumer.lag(TP(self._names.events, partition)) for partition in partitions}
+        return {partition: records for partition, records in found.items() if records is not None}
+
+    def joins_waiting(self) -> int:
+        """Tool calls in memory that lack a part."""
+        return sum(runs.open_calls() for runs in self._table.held().values())
+
+    def runs_held(self) -> int:
+        """Runs in memory."""
+        return sum(len(runs) for runs in self._table.held().values())
+
     async def _consume(self, stream: Any) -> None:
         batches: AsyncIterator[list[Any]] = stream.noack_take(
             self._settings.batch_size, within=self._settings.batch_within_s
@@ -102,7 +128,7 @@ class Worker:
         self._table.in_hand = set(runs)
         try:
             batch = self._processor.run(records, runs.__getitem__)
-            await self._outputs.store(batch.messages)
+            await self._outputs.store(self._unwritten(batch))
             await self._outputs.store(self._state_messages(batch, runs))
             for partition, next_offset in batch.next_offsets.items():
                 if self._table.runs(partition) is runs[partition]:
@@ -127,8 +153,8 @@ class Worker:
                 self._fail(error)
 
     async def _sweep_partitions(self) -> None:
-        held = {partition: runs for partition, runs in self._table.all_runs() if runs.open_count()}
-        if not held or self._table.is_recovering():
+        held = {partition: runs for partition, runs in self._table.held().items() if runs.open_count()}
+        if not held or not self._table.recovered:
             return
         ends = await self._app.consumer.highwaters(*(TP(self._names.events, partition) for partition in held))
         for partition, runs in held.items():
@@ -182,6 +208,15 @@ class Worker:
             elif verdict is Verdict.REREAD:
                 reread[partition] = self._continuity.expected(partition) or 0
         return records, runs, reread
+
+    def _unwritten(self, batch: Batch) -> list[Message]:
+        if not self._written:
+            return batch.messages
+        batch.messages = unwritten(batch.messages, self._written)
+        for partition, next_offset in batch.next_offsets.items():
+            if next_offset >= self._written.get(partition, next_offset):
+                self._written.pop(partition, None)
+        return batch.messages
 
     def _state_messages(self, batch: Batch, runs: dict[int, Runs]) -> Iterator[Message]:
         changelog = self._table.changelog_topic_name

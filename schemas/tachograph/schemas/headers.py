@@ -18,7 +18,7 @@ class Header(StrEnum):
     """CloudEvents binary mode: ``1.0``."""
 
     CE_ID = "ce_id"
-    """CloudEvents id: the record's ``event_id``."""
+    """CloudEvents id: the record's ``event_id``, a violation's ``violation_id``."""
 
     CE_SOURCE = "ce_source"
     """CloudEvents source: ``/tenants/<tenant>/agents/<agent>``."""
@@ -28,6 +28,9 @@ class Header(StrEnum):
 
     CE_TIME = "ce_time"
     """CloudEvents time: the record's ``occurred_at``, RFC 3339."""
+
+    CE_SUBJECT = "ce_subject"
+    """CloudEvents subject, on violations: the run it is about; left out if it is about none."""
 
     SOURCE = "tg-source"
     """Where in the input this output came from: see :class:`SourceCoordinates`."""

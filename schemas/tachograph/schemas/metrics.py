@@ -36,6 +36,28 @@ WORKER_DEAD_LETTERS: Final = Metric(
 WORKER_BATCH_SECONDS: Final = Metric(
     "tachograph_worker_batch_seconds", MetricKind.HISTOGRAM, "Time from a batch's first record to its acknowledgement."
 )
+WORKER_BATCH_RECORDS: Final = Metric(
+    "tachograph_worker_batch_records", MetricKind.HISTOGRAM, "Records of one batch, repeats and dead letters included."
+)
+WORKER_LAG: Final = Metric(
+    "tachograph_worker_lag",
+    MetricKind.GAUGE,
+    "Records of a partition this worker holds that are on the broker and not yet processed.",
+    ("partition",),
+)
+WORKER_RUNS: Final = Metric(
+    "tachograph_worker_runs",
+    MetricKind.GAUGE,
+    "Runs whose state is held: open ones, and those that ended less than an hour ago.",
+)
+WORKER_JOIN_PENDING: Final = Metric(
+    "tachograph_worker_join_pending", MetricKind.GAUGE, "Tool calls that wait for their request or their result."
+)
+WORKER_EVALUATION_SECONDS: Final = Metric(
+    "tachograph_worker_evaluation_seconds",
+    MetricKind.HISTOGRAM,
+    "Time spent on the checks of one decision event.",
+)
 SINK_ROWS: Final = Metric("tachograph_sink_rows", MetricKind.COUNTER, "Rows landed in ClickHouse.", ("table",))
 SINK_REPEATS: Final = Metric(
     "tachograph_sink_repeats", MetricKind.COUNTER, "Rows left out because they had landed before.", ("table",)
@@ -45,6 +67,15 @@ SINK_POISON: Final = Metric(
 )
 SINK_INSERT_SECONDS: Final = Metric(
     "tachograph_sink_insert_seconds", MetricKind.HISTOGRAM, "Time of one insert.", ("table",)
+)
+SINK_BATCH_ROWS: Final = Metric(
+    "tachograph_sink_batch_rows", MetricKind.HISTOGRAM, "Rows of one planned range.", ("table",)
+)
+SINK_LAG: Final = Metric(
+    "tachograph_sink_lag",
+    MetricKind.GAUGE,
+    "Messages of a partition this sink holds that are on the broker and have not landed.",
+    ("topic", "partition"),
 )
 SPOOL_RECORDS: Final = Metric(
     "tachograph_spool_records", MetricKind.COUNTER, "Records by what became of them.", ("state",)
@@ -57,10 +88,17 @@ METRICS: Final = (
     WORKER_REPEATS,
     WORKER_DEAD_LETTERS,
     WORKER_BATCH_SECONDS,
+    WORKER_BATCH_RECORDS,
+    WORKER_LAG,
+    WORKER_RUNS,
+    WORKER_JOIN_PENDING,
+    WORKER_EVALUATION_SECONDS,
     SINK_ROWS,
     SINK_REPEATS,
     SINK_POISON,
     SINK_INSERT_SECONDS,
+    SINK_BATCH_ROWS,
+    SINK_LAG,
     SPOOL_RECORDS,
     SPOOL_BYTES,
 )

@@ -17,6 +17,7 @@ from tachograph.schemas.errors import ConfigError
 ENV_PREFIX = "TACHOGRAPH_"
 STACK_ENV_FILE = "stack.env"
 
+LogFormat = Literal["text", "json"]
 Port = Annotated[int, Field(ge=0, le=65535)]
 
 
@@ -118,6 +119,12 @@ class WorkerSettings(_Section):
     sweep_interval_s: Annotated[float, Field(gt=0)] = 5.0
     """How often silent runs are looked for."""
 
+    http_port: Port = 0
+    """Port of ``/metrics``, ``/healthz`` and ``/readyz``. 0: off."""
+
+    http_host: str = "127.0.0.1"
+    """Address they are served on. They carry counts, no content, and ask for no password."""
+
 
 class DeadLetterSettings(_Section):
     """When bad input stops being an accident and becomes an outage."""
@@ -152,6 +159,12 @@ class SinkSettings(_Section):
 
     session_timeout_s: Annotated[float, Field(ge=1)] = 10.0
     """Silence after which the broker gives a sink's partitions to another."""
+
+    http_port: Port = 0
+    """Port of ``/metrics``, ``/healthz`` and ``/readyz``. 0: off."""
+
+    http_host: str = "127.0.0.1"
+    """Address they are served on, as for the worker."""
 
 
 class LocalSettings(_Section):
@@ -189,6 +202,9 @@ class Settings(BaseSettings):
 
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
     """Least severe level that is logged."""
+
+    log_format: LogFormat = "text"
+    """How worker and sink log: ``text`` for people, ``json`` for machines, one object per line."""
 
     kafka: KafkaSettings = KafkaSettings()
     clickhouse: ClickHouseSettings = ClickHouseSettings()

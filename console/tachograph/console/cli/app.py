@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from tachograph.console.cli import configuration, demonstration, pipeline, reading, recorder, stack
+from tachograph.console.cli import configuration, demonstration, pipeline, reading, recorder, stack, violations
 from tachograph.console.cli.output import ERR
 from tachograph.schemas.errors import ConfigError, TachographError
 from tachograph.schemas.settings import ENV_PREFIX
@@ -39,6 +39,7 @@ app = typer.Typer(
 stack.register(app)
 pipeline.register(app)
 reading.register(app)
+violations.register(app)
 recorder.register(app)
 configuration.register(app)
 demonstration.register(app)

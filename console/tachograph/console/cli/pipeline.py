@@ -7,7 +7,8 @@ from typing import Annotated
 import typer
 
 from tachograph.console.cli.output import JsonFlag, note, print_json, print_table
-from tachograph.schemas.settings import Settings, load_settings
+from tachograph.schemas.logs import configure_logs
+from tachograph.schemas.settings import LogFormat, Settings, load_settings
 
 Instance = Annotated[
     str,
@@ -15,6 +16,11 @@ Instance = Annotated[
         "--instance",
         help="Name of this process within its group. A restart under the same name gets its partitions back at once.",
     ),
+]
+
+LogFormatOption = Annotated[
+    LogFormat | None,
+    typer.Option("--log-format", help="How to log on stderr: for people, or a JSON object per line. [default: text]"),
 ]
 
 
@@ -29,21 +35,36 @@ def register(app: typer.Typer) -> None:
     app.add_typer(topics, name="topics")
 
 
-def worker(instance: Instance = "") -> None:
+def worker(
+    instance: Instance = "",
+    replay_from: Annotated[
+        str | None,
+        typer.Option(
+            "--from",
+            metavar="OFFSET|TIME|earliest",
+            help="Read again from here before going on. Changes no result; no other worker may be at work.",
+        ),
+    ] = None,
+    log_format: LogFormatOption = None,
+) -> None:
     """Run a stream processor: records in, rows and violations out."""
     from tachograph.processors import run_worker  # noqa: PLC0415 - Faust takes a second to import
 
-    run_worker(_named(load_settings(), "worker", instance))
+    settings = _named(load_settings(), "worker", instance)
+    _log_as(log_format, settings)
+    run_worker(settings, replay_from=replay_from)
 
 
-def sink(instance: Instance = "") -> None:
+def sink(instance: Instance = "", log_format: LogFormatOption = None) -> None:
     """Run a ClickHouse sink: rows in, rows landed exactly once."""
     from tachograph.sinks.clickhouse import run_sink  # noqa: PLC0415 - imported where it is used
 
+    settings = _named(load_settings(), "sink", instance)
+    _log_as(log_format, settings)
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda _number, _frame: stop.set())
-    run_sink(_named(load_settings(), "sink", instance), stop=stop)
+    run_sink(settings, stop=stop)
 
 
 def migrate(
@@ -104,6 +125,10 @@ def topics_list(*, as_json: JsonFlag = False) -> None:
             ["topic", "key", "keeps", "table", "description"],
             [[row["topic"], row["key"], row["keeps"], row["table"], row["description"]] for row in rows],
         )
+
+
+def _log_as(log_format: LogFormat | None, settings: Settings) -> None:
+    configure_logs(settings.log_level, log_format or settings.log_format)
 
 
 def _named(settings: Settings, part: str, instance: str) -> Settings:

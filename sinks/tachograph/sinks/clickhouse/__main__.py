@@ -1,12 +1,12 @@
 """``python -m tachograph.sinks.clickhouse``: the sink by itself, for machines without the command line."""
 
-import logging
 import signal
 import sys
 import threading
 from types import FrameType
 
 from tachograph.schemas.errors import TachographError
+from tachograph.schemas.logs import configure_logs
 from tachograph.schemas.settings import load_settings
 from tachograph.sinks.clickhouse.loop import run_sink
 
@@ -22,7 +22,7 @@ def main() -> int:
         signal.signal(number, on_signal)
     try:
         settings = load_settings()
-        logging.basicConfig(level=settings.log_level, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+        configure_logs(settings.log_level, settings.log_format)
         run_sink(settings, stop=stop)
     except TachographError as error:
         sys.stderr.write(f"{error}\n")

@@ -4,6 +4,7 @@ import logging
 import threading
 import time
 from collections.abc import Sequence
+from contextlib import closing
 from typing import Final
 
 from confluent_kafka import KafkaException
@@ -11,12 +12,14 @@ from confluent_kafka.admin import AdminClient
 
 from tachograph.schemas.errors import RegistryError
 from tachograph.schemas.settings import Settings
+from tachograph.schemas.status_server import StatusServer
 from tachograph.schemas.topics import DLQ, TOPICS, Topic
 from tachograph.schemas.wire.registry import ConfluentRegistry, SchemaRegistry
 from tachograph.sinks.clickhouse.dead_letters import DEAD_LETTER_TABLE
 from tachograph.sinks.clickhouse.insert import ClickHouseInserts
 from tachograph.sinks.clickhouse.outbox import Outbox
 from tachograph.sinks.clickhouse.sink import Moment, Sink
+from tachograph.sinks.clickhouse.status import SinkStatus
 from tachograph.sinks.errors import (
     ClickHouseUnreachableError,
     MissingTopicError,
@@ -53,18 +56,21 @@ def run_sink(
     url = settings.schema_registry.url
     registry: SchemaRegistry | None = ConfluentRegistry(url) if url else None
     outbox = Outbox(settings.kafka, _dead_letter_topic(topics))
+    status, own = SinkStatus(), settings.sink
     _log.info("landing %s topics in %s", len(topics), settings.clickhouse.database)
-    try:
+    with (
+        closing(inserts),
+        StatusServer.at(own.http_host, own.http_port, status, setting="TACHOGRAPH_SINK__HTTP_PORT"),
+    ):
         while not stop.is_set():
             sink = Sink(settings, topics, inserts, outbox, stop=stop, registry=registry, moment=moment)
+            status.follow(sink.reader)
             try:
                 sink.run()
             except (TransientError, OwnershipLostError, RegistryError) as error:
                 # Everything that matters is committed: a new member goes on where this one was.
                 _log.warning("%s; joining anew in %.0f s", error, REJOIN_S)
                 stop.wait(REJOIN_S)
-    finally:
-        inserts.close()
 
 
 def _dead_letter_topic(topics: Sequence[Topic]) -> str:

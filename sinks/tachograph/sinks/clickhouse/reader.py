@@ -49,6 +49,12 @@ class Reader:
         self._stop = stop
         self._lanes: dict[tuple[str | None, int | None], KafkaLane] = {}
         self._paused = False
+        self.joined = False
+        """Whether the group has given us our share, which may be nothing."""
+        self.heard_at = time.monotonic()
+        """When we last asked Kafka for something."""
+        self.trouble: str | None = None
+        """Why nothing lands at the moment, for whoever asks."""
         self._consumer = Consumer(_configuration(settings))
 
     def join(self) -> None:
@@ -63,6 +69,7 @@ class Reader:
 
     def read(self) -> list[tuple[KafkaLane, KafkaRange]]:
         """Read for a moment, and return the ranges that are full or due by now."""
+        self.heard_at = time.monotonic()
         try:
             self._receive(self._consumer.consume(CONSUME_AT_ONCE, self._patience()))
         except KafkaException as error:
@@ -73,6 +80,19 @@ class Reader:
     def assigned(self) -> frozenset[tuple[str, int]]:
         """Topic and partition of everything that is ours, as far as we were told."""
         return frozenset((lane.topic.name, lane.partition) for lane in self._lanes.values())
+
+    def lag(self) -> dict[tuple[str, int], int]:
+        """Messages that have not landed, by topic and partition, where the end is known. From any thread."""
+        found = {}
+        for lane in list(self._lanes.values()):
+            place = TopicPartition(lane.topic.name, lane.partition)
+            try:
+                low, high = self._consumer.get_watermark_offsets(place, cached=True)
+            except (KafkaException, RuntimeError):
+                continue  # closed, or given away in this moment
+            if high >= 0:
+                found[lane.topic.name, lane.partition] = max(0, high - max(low, lane.start or 0))
+        return found
 
     def owns(self, lane: KafkaLane) -> bool:
         """Whether the partition is still ours, as far as we were told."""
@@ -108,6 +128,7 @@ class Reader:
 
     def serve(self, timeout_s: float) -> None:
         """Hear what the group has to say."""
+        self.heard_at = time.monotonic()
         message = self._consumer.poll(timeout_s)
         if message is not None:
             self._receive([message])
@@ -166,6 +187,7 @@ class Reader:
                 TopicPartition(found.topic, found.partition, OFFSET_BEGINNING if start is None else found.offset)
             )
         consumer.incremental_assign(starts)
+        self.joined = True
         # A partition that was paused when it was taken away comes back paused.
         consumer.resume(starts)
 

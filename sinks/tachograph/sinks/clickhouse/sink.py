@@ -82,21 +82,21 @@ class Sink:
         self._moment = moment
         self._schemas = {topic.table: RowSchemas(topic.table, registry=registry) for topic in topics if topic.table}
         self._dead_letter_rows = DeadLetterRows(Codec(registry=registry))
-        self._reader = Reader(settings, topics, stop)
+        self.reader = Reader(settings, topics, stop)
         self._pool = ThreadPoolExecutor(INSERTS_AT_ONCE, thread_name_prefix="insert")
 
     def run(self) -> None:
         """Go on until told to stop. Raises StopError, or another SinkError if joining anew may help."""
-        self._reader.join()
+        self.reader.join()
         try:
             while not self._stop.is_set():
-                if ready := self._reader.read():
+                if ready := self.reader.read():
                     self._cycle([self._job(lane, found) for lane, found in ready])
         except StoppedError:
             pass
         finally:
             self._pool.shutdown(wait=True, cancel_futures=True)
-            self._reader.leave()
+            self.reader.leave()
 
     def _job(self, lane: KafkaLane, found: KafkaRange) -> _Job:
         table = lane.topic.table
@@ -109,16 +109,16 @@ class Sink:
         self._moment("planned")
         self._land(jobs)
         self._moment("inserted")
-        jobs = [job for job in jobs if self._reader.owns(job.lane)]
+        jobs = [job for job in jobs if self.reader.owns(job.lane)]
         self._dead_letter(jobs)
-        self._reader.commit(lambda: [(job.lane, job.range.end, Note(None, job.block.marks)) for job in jobs])
+        self.reader.commit(lambda: [(job.lane, job.range.end, Note(None, job.block.marks)) for job in jobs])
         for job in jobs:
             self._finish(job)
-        self._reader.resume()
+        self.reader.resume()
         self._moment("finished")
 
     def _plan(self, jobs: Sequence[_Job]) -> None:
-        self._reader.commit(
+        self.reader.commit(
             lambda: [(job.lane, job.range.start, Note(job.range.end, job.lane.marks)) for job in jobs],
         )
 
@@ -126,7 +126,7 @@ class Sink:
         """Insert every job's rows, waiting as long as ClickHouse is away. Leaves out partitions that are lost."""
         planned_at, backoff = time.monotonic(), BACKOFF_S[0]
         left = list(jobs)
-        while left := [job for job in left if self._reader.owns(job.lane)]:
+        while left := [job for job in left if self.reader.owns(job.lane)]:
             if time.monotonic() - planned_at > self._settings.sink.session_timeout_s:
                 # A plan this old may be somebody else's by now. Only its owner can commit it again.
                 self._plan(left)
@@ -135,9 +135,10 @@ class Sink:
             landings = [(job, self._pool.submit(self._insert, job)) for job in left]
             self._await([future for _, future in landings])
             left, trouble = _unlanded(landings)
+            self.reader.trouble = None if trouble is None else "ClickHouse does not take rows; they wait in Kafka"
             if trouble is not None:
                 _log.warning("%s Trying again in %.1f s.", trouble, backoff)
-                self._reader.wait(backoff)
+                self.reader.wait(backoff)
                 backoff = min(backoff * 2, BACKOFF_S[1])
 
     def _insert(self, job: _Job) -> list[GivenUp]:
@@ -155,8 +156,8 @@ class Sink:
     def _await(self, futures: Sequence["Future[list[GivenUp]]"]) -> None:
         running = wait_for(futures, PATIENCE_S).not_done
         while running:
-            self._reader.pause()
-            self._reader.serve(POLL_S)
+            self.reader.pause()
+            self.reader.serve(POLL_S)
             running = wait_for(running, 0).not_done
 
     def _dead_letter(self, jobs: Sequence[_Job]) -> None:
@@ -173,6 +174,7 @@ class Sink:
         lane.landed(job.range.end, job.block.marks)
         table = str(lane.topic.table)
         metrics.ROWS.labels(table).inc(rows - refused)
+        metrics.BATCH_ROWS.labels(table).observe(rows)
         metrics.REPEATS.labels(table).inc(job.block.repeats)
         if not refused:
             lane.refused_in_a_row = 0
