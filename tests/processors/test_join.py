@@ -35,15 +35,15 @@ def result_in_event(call_id: str = "tc_1") -> tuple[Any, dict[str, Any]]:
 
 
 def leg(name: str, call_id: str = "tc_1", **changes: Any) -> tuple[Any, dict[str, Any]]:
-    content: dict[str, Any] = {
+    contents: dict[str, dict[str, Any]] = {
         "pre": {"tool_input": '{"path":"a"}', "output": None, "output_pointer": None, "duration_ms": None},
         "post": {"tool_input": None, "output": "ok", "output_pointer": None, "duration_ms": 12},
         "result": {"tool_input": None, "output": None, "output_pointer": None, "duration_ms": 12, "hooks": []},
-    }[name]
+    }
     at = {"pre": 10_000, "post": 22_000, "result": 23_000}[name]
     hooks = [hook for hook in LEG["hooks"] if hook["stage"] == name]
     identity = {"leg": name, "tool_use_id": call_id, "parent_tool_use_id": None, "hooks": hooks}
-    return samples.TOOL_CALL_RECORD, identity | {"occurred_at": LEG["occurred_at"] + at} | content | changes
+    return samples.TOOL_CALL_RECORD, identity | {"occurred_at": LEG["occurred_at"] + at} | contents[name] | changes
 
 
 START: tuple[Any, dict[str, Any]] = (samples.RUN_STARTED, {})
