@@ -1,0 +1,181 @@
+"""A rule pack: rules of an organisation, checked for every event, read from one YAML file."""
+
+import re
+from typing import Any, Final, NamedTuple
+
+from tachograph.processors.evaluate import cel
+from tachograph.processors.evaluate.checks import format_ as _families  # noqa: F401 - registers the built-in checks
+from tachograph.processors.evaluate.registry import CHECKS, ArgumentError, CheckFunction
+from tachograph.processors.evaluate.results import SEVERITIES, SIDES, Side
+from tachograph.processors.evaluate.yaml_lines import Problem, UnreadableError, Value, read_yaml
+from tachograph.schemas.enums import ActionType, Environment
+
+_PACK_KEYS: Final = ("pack", "version", "description", "rules")
+_RULE_KEYS: Final = ("id", "check", "cel", "with", "kind", "severity", "message", "when")
+_WHEN: Final[dict[str, tuple[str, ...]]] = {
+    "environments": tuple(Environment),
+    "actions": tuple(ActionType),
+    "agents": (),
+}
+_ID: Final = re.compile(r"[a-z][a-z0-9_.-]{0,99}\Z")
+_VERSION: Final = re.compile(r"\d+\.\d+\.\d+\Z")
+
+
+class Rule(NamedTuple):
+    """A rule that can be run."""
+
+    id: str
+    kind: Side
+    severity: str
+    run: CheckFunction
+    message: str = ""
+    """What a finding says, if not the check's own words."""
+    environments: frozenset[str] = frozenset()
+    actions: frozenset[str] = frozenset()
+    agents: tuple[str, ...] = ()
+    """Globs. Empty in all three: everywhere, always, everybody."""
+
+
+class RulePack(NamedTuple):
+    """The rules of one file."""
+
+    name: str
+    version: str
+    rules: tuple[Rule, ...]
+
+
+def read_pack(text: str, file: str) -> tuple[RulePack | None, list[Problem]]:
+    """Read a pack. Every problem is reported, each with its line; the pack is None if there is one."""
+    reader = _Reader(file)
+    try:
+        root = read_yaml(text)
+    except UnreadableError as error:
+        return None, [Problem(file, error.line, str(error))]
+    pack = reader.pack(root)
+    return (None if reader.problems else pack), reader.problems
+
+
+class _Reader:
+    def __init__(self, file: str) -> None:
+        self.file = file
+        self.problems: list[Problem] = []
+
+    def pack(self, root: Value) -> RulePack | None:
+        if not isinstance(root.data, dict):
+            return self._wrong(root, "a rule pack is a map with 'pack', 'version' and 'rules'")
+        self._keys(root, _PACK_KEYS, "a rule pack")
+        name = self._text(root, "pack", _ID, "small letters, digits, dots, dashes, such as 'coding-agent'")
+        version = self._text(root, "version", _VERSION, "three numbers in quotes or not, such as 1.0.0")
+        listed = root.data.get("rules")
+        if listed is None or not isinstance(listed.data, list) or not listed.data:
+            return self._wrong(listed or root, "'rules' is missing or not a list; give at least one rule")
+        rules: dict[str, Rule] = {}
+        for value in listed.data:
+            rule = self._rule(value)
+            if rule is None:
+                continue
+            if rule.id in rules:
+                self._wrong(value, f"the rule id {rule.id!r} is used twice; ids are unique")
+            rules[rule.id] = rule
+        return RulePack(name or "", version or "", tuple(rules[key] for key in sorted(rules)))
+
+    def _rule(self, value: Value) -> Rule | None:
+        if not isinstance(value.data, dict):
+            return self._wrong(value, "a rule is a map with 'id' and 'check' or 'cel'")
+        self._keys(value, _RULE_KEYS, "a rule")
+        members = value.data
+        rule_id = self._text(value, "id", _ID, "small letters, digits, dots, dashes, underscores")
+        found = self._function(value)
+        when = self._when(members.get("when"))
+        if found is None or rule_id is None:
+            return None
+        run, side, severity = found
+        kind = self._choice(members.get("kind"), "kind", SIDES) or side
+        return Rule(
+            rule_id,
+            kind,  # type: ignore[arg-type]  # one of SIDES, by the line above
+            self._choice(members.get("severity"), "severity", SEVERITIES) or severity,
+            run,
+            self._message(members.get("message")),
+            frozenset(when.get("environments", ())),
+            frozenset(when.get("actions", ())),
+            tuple(when.get("agents", ())),
+        )
+
+    def _function(self, value: Value) -> tuple[CheckFunction, Side, str] | None:
+        members = value.data
+        check, written = members.get("check"), members.get("cel")
+        if (check is None) == (written is None):
+            return self._wrong(value, "a rule has either 'check' or 'cel'; give one of them")
+        if written is not None:
+            if "with" in members:
+                self._wrong(members["with"], "'with' belongs to 'check'; put values into the expression")
+            if not isinstance(written.data, str):
+                return self._wrong(written, "'cel' is a text; put the expression in quotes")
+            return self._built(written, lambda: cel.expression(written.data), "policy", "error")
+        spec = CHECKS.get(check.data) if isinstance(check.data, str) else None
+        if spec is None:
+            return self._wrong(check, f"there is no such check; there are {', '.join(sorted(CHECKS))}")
+        given = members.get("with")
+        if given is not None and not isinstance(given.data, dict):
+            return self._wrong(given, f"'with' is a map of arguments; {spec.usage()}")
+        arguments: dict[str, Any] = {} if given is None else given.plain()
+        return self._built(given or check, lambda: spec.build(arguments), spec.side, spec.severity)
+
+    def _built(self, value: Value, build: Any, side: Side, severity: str) -> tuple[CheckFunction, Side, str] | None:
+        try:
+            return build(), side, severity
+        except ArgumentError as error:
+            return self._wrong(value, str(error))
+
+    def _when(self, value: Value | None) -> dict[str, list[str]]:
+        if value is None:
+            return {}
+        if not isinstance(value.data, dict):
+            self._wrong(value, f"'when' is a map with {', '.join(_WHEN)}")
+            return {}
+        self._keys(value, tuple(_WHEN), "'when'")
+        found = {}
+        for name, choices in _WHEN.items():
+            member = value.data.get(name)
+            if member is None:
+                continue
+            items = member.data if isinstance(member.data, list) else [member]
+            for item in items:
+                if not isinstance(item.data, str) or not item.data:
+                    self._wrong(item, f"'{name}' holds texts")
+                elif choices and item.data not in choices:
+                    self._wrong(item, f"'{name}' holds {', '.join(choices)}")
+            found[name] = [item.data for item in items if isinstance(item.data, str)]
+        return found
+
+    def _message(self, value: Value | None) -> str:
+        if value is None:
+            return ""
+        if not isinstance(value.data, str) or not 0 < len(value.data) <= 500:  # noqa: PLR2004 - a sentence
+            self._wrong(value, "'message' is a text of 1 to 500 characters")
+            return ""
+        return value.data
+
+    def _text(self, owner: Value, name: str, form: re.Pattern[str], hint: str) -> str | None:
+        value = owner.data.get(name)
+        if value is None:
+            return self._wrong(owner, f"{name!r} is missing; it is {hint}")
+        if not isinstance(value.data, str) or form.match(value.data) is None:
+            return self._wrong(value, f"{name!r} is {hint}")
+        return value.data
+
+    def _choice(self, value: Value | None, name: str, choices: tuple[str, ...]) -> str | None:
+        if value is None:
+            return None
+        if value.data not in choices:
+            return self._wrong(value, f"{name!r} is one of {', '.join(choices)}")
+        return str(value.data)
+
+    def _keys(self, owner: Value, known: tuple[str, ...], what: str) -> None:
+        for name, value in owner.data.items():
+            if name not in known:
+                self._wrong(value, f"{what} has no {name!r}; it has {', '.join(known)}")
+
+    def _wrong(self, value: Value, message: str) -> None:
+        self.problems.append(Problem(self.file, value.line, message))
