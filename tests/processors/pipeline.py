@@ -24,6 +24,7 @@ from tests.processors.records import CODEC, PartitionWorker
 
 PARTITIONS = 3
 DEADLINE_S = 60.0
+_LOADING = {"COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR"}
 _TICK = threading.Event()
 
 
@@ -191,7 +192,15 @@ class Pipeline:
 
     def committed(self) -> dict[int, int]:
         request = [ConsumerGroupTopicPartitions(self.app_id)]
-        found = self.admin.list_consumer_group_offsets(request)[self.app_id].result()
+        deadline = time.monotonic() + DEADLINE_S
+        while True:
+            try:
+                found = self.admin.list_consumer_group_offsets(request)[self.app_id].result()
+                break
+            except KafkaException as error:
+                # A broker that has just started may not have read its groups yet.
+                if error.args[0].name() not in _LOADING or time.monotonic() > deadline:
+                    raise
         return {tp.partition: tp.offset for tp in found.topic_partitions if tp.topic == self.names.events}
 
     def _reader(self, topics: Iterable[str]) -> Consumer:

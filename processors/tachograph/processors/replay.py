@@ -10,12 +10,20 @@ Not writing them is more than thrift. A run that is read from its middle looks l
 would be reported as such. Where the first reading wrote nothing there is nothing for the sink to know the report by.
 """
 
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
 
-from confluent_kafka import ConsumerGroupState, ConsumerGroupTopicPartitions, KafkaException, TopicPartition
+from confluent_kafka import (
+    ConsumerGroupState,
+    ConsumerGroupTopicPartitions,
+    KafkaError,
+    KafkaException,
+    TopicPartition,
+)
 from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from tachograph.processors.deadletters import Message
@@ -27,6 +35,17 @@ from tachograph.schemas.settings import Settings
 EARLIEST: Final = "earliest"
 Start = int | datetime | None
 """An offset of every partition, a time, or None for the oldest record there is."""
+
+_ASK_AGAIN_S: Final = 0.1
+_LOADING: Final = frozenset(
+    {
+        KafkaError._WAIT_COORD,  # noqa: SLF001 - librdkafka's own codes begin with an underscore
+        KafkaError.COORDINATOR_LOAD_IN_PROGRESS,
+        KafkaError.COORDINATOR_NOT_AVAILABLE,
+        KafkaError.NOT_COORDINATOR,
+    }
+)
+"""The coordinator of the group is about to be there."""
 
 _SOURCE: Final = Header.SOURCE.value
 
@@ -115,7 +134,7 @@ class Replay:
 
     def _refuse_members(self) -> None:
         try:
-            group = self._admin.describe_consumer_groups([self._group])[self._group].result(self._timeout_s)
+            group = self._patiently(lambda: self._admin.describe_consumer_groups([self._group])[self._group])
         except KafkaException as error:
             raise self._unreachable(error) from None
         if group.members and group.state is not ConsumerGroupState.DEAD:
@@ -128,7 +147,7 @@ class Replay:
     def _offsets(self, group: str) -> dict[int, int]:
         request = [ConsumerGroupTopicPartitions(group)]
         try:
-            found = self._admin.list_consumer_group_offsets(request)[group].result(self._timeout_s)
+            found = self._patiently(lambda: self._admin.list_consumer_group_offsets(request)[group])
         except KafkaException as error:
             raise self._unreachable(error) from None
         return {
@@ -141,7 +160,7 @@ class Replay:
         places = [TopicPartition(self._topic, partition, offset) for partition, offset in offsets.items()]
         request = [ConsumerGroupTopicPartitions(group, places)]
         try:
-            answer = self._admin.alter_consumer_group_offsets(request)[group].result(self._timeout_s)
+            answer = self._patiently(lambda: self._admin.alter_consumer_group_offsets(request)[group])
         except KafkaException as error:
             raise ReplayError(
                 f"the broker did not move the offsets of {group} ({error.args[0].name()}); no worker of the group may "
@@ -160,6 +179,17 @@ class Replay:
             return {place.partition: future.result(self._timeout_s).offset for place, future in listed.items()}
         except KafkaException as error:
             raise self._unreachable(error) from None
+
+    def _patiently(self, ask: Callable[[], "Future[Any]"]) -> Any:
+        """The broker's answer. A broker that has just started is asked again until it has read its groups."""
+        until = time.monotonic() + self._timeout_s
+        while True:
+            try:
+                return ask().result(self._timeout_s)
+            except KafkaException as error:
+                if error.args[0].code() not in _LOADING or time.monotonic() > until:
+                    raise
+                time.sleep(_ASK_AGAIN_S)
 
     def _unreachable(self, error: KafkaException) -> BrokerUnreachableError:
         return BrokerUnreachableError(
