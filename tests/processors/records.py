@@ -3,10 +3,12 @@
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from tachograph.processors.batch import Batch, BatchProcessor, Core
-from tachograph.processors.core import Incoming, process
+from tachograph.processors.batch import Batch, BatchProcessor
+from tachograph.processors.batch import Core as CoreCall
+from tachograph.processors.core import Core, Incoming, process
 from tachograph.processors.deadletters import RawRecord
 from tachograph.processors.digests import digest
+from tachograph.processors.evaluate import Evaluator, RulePacks
 from tachograph.processors.join import close_all
 from tachograph.processors.limits import DeadLetterLimits
 from tachograph.processors.names import TopicNames
@@ -20,6 +22,9 @@ from tachograph.schemas.wire import Codec, to_avro
 from tests.schemas import samples
 
 CODEC = Codec()
+JUDGING = Core(Evaluator(RulePacks.load()))
+"""The core as the worker runs it."""
+
 APPENDED = 1_772_600_767_000_000
 """Append time of offset 0 in microseconds; each offset is a second later."""
 
@@ -100,7 +105,7 @@ def raw_record(offset: int, name: str, record: dict[str, Any], **kwargs: Any) ->
 class PartitionWorker:
     """The decisions of a worker over one partition, without a broker."""
 
-    def __init__(self, limits: DeadLetterSettings | None = None, prefix: str = "", core: Core = process) -> None:
+    def __init__(self, limits: DeadLetterSettings | None = None, prefix: str = "", core: CoreCall = JUDGING) -> None:
         self.runs = Runs()
         judge = DeadLetterLimits(limits or DeadLetterSettings())
         self.processor = BatchProcessor(CODEC, TopicNames(prefix), judge, core=core)

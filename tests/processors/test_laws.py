@@ -59,11 +59,11 @@ class Sink:
 
     def read(self, messages: list[Message]) -> None:
         for message in messages:
-            source = SourceCoordinates.from_bytes(dict(message.headers)[Header.SOURCE])  # type: ignore[arg-type]
+            source = SourceCoordinates.from_bytes(dict(message.headers)[Header.SOURCE])
             place, stream = (source.offset, source.output_index), (message.topic, source.stream)
             if place > self._marks.get(stream, (-1, -1)):
                 self._marks[stream] = place
-                row = CODEC.decode(message.value).record  # type: ignore[arg-type]
+                row = CODEC.decode(message.value).record
                 row.pop("received_at", None)  # the one thing that the place in the stream decides
                 row.pop("repeats", None)
                 self.landed[message.topic, repr(sorted(row.items()))] += 1

@@ -7,8 +7,10 @@ lets a restarted worker repeat itself without anybody noticing.
 from typing import Any, Final, NamedTuple
 
 from tachograph.processors.detect import detect, detect_at_end
+from tachograph.processors.evaluate import Evaluation, Evaluator, RunFacts
 from tachograph.processors.failures import Failure
 from tachograph.processors.join import close_all, close_overdue, join_event, join_leg
+from tachograph.processors.judge import evaluation_row, report_findings
 from tachograph.processors.report import Output, Report
 from tachograph.processors.rows import ROWS_BY_TYPE
 from tachograph.processors.rows.runs import run_ended_row
@@ -37,7 +39,8 @@ class Incoming(NamedTuple):
 class Core:
     """Applies records to the states of their runs."""
 
-    def __init__(self, *, join_timeout: int = JOIN_TIMEOUT) -> None:
+    def __init__(self, evaluator: Evaluator | None = None, *, join_timeout: int = JOIN_TIMEOUT) -> None:
+        self._evaluator = evaluator
         self._join_timeout = join_timeout
 
     def __call__(self, state: RunState, incoming: Incoming) -> list[Output]:
@@ -53,19 +56,14 @@ class Core:
         # Reads all that it will need of the record, so that what follows cannot fail halfway.
         rows = ROWS_BY_TYPE[name](record, append_time)
         known = state.seen.find(record["event_id"])
+        evaluation = None if known == digest else self._evaluate(state, name, record)
         state.last_offset = offset
         state.last_append_time = append_time
         if known == digest:
             state.repeats += 1
             return []
         report = Report(subject)
-        if known is None:
-            state.seen.add(record["event_id"], digest)
-        else:
-            report.fail(Failure.DUPLICATE_EVENT_ID, f"a {name}", event_id=record["event_id"])
-        # Records that name no run share a state, and their places mean nothing together.
-        if record["run_id"] and not state.seqs.add(record["seq"]) and known is None:
-            report.fail(Failure.SEQ_REUSED, f"place {record['seq']}", event_id=record["event_id"])
+        _place(state, incoming, known, report)
         state.received += 1
         if state.calls:
             close_overdue(state, append_time, self._join_timeout, report, "timeout")
@@ -75,15 +73,40 @@ class Core:
         if name == "ToolCallRecord":
             join_leg(state, rows[0][1], report)
         elif name == "DecisionEvent":
+            if evaluation is not None:
+                report.rows([("evaluations", evaluation_row(record, append_time, evaluation))])
+                report_findings(record, evaluation, report)
             join_event(state, record, append_time, report)
         elif name == "RunEnded":
             _end(state, record, append_time, report)
         _remember(state, name, record)
         return report.outputs
 
+    def _evaluate(self, state: RunState, name: str, record: dict[str, Any]) -> Evaluation | None:
+        if self._evaluator is None:
+            return None
+        if state.facts is None:
+            state.facts = RunFacts()
+        if name == "DecisionEvent":
+            return self._evaluator.evaluate(state.facts, record)
+        self._evaluator.observe(state.facts, name, record)
+        return None
+
 
 process: Final = Core()
-"""The core with its defaults."""
+"""The core without rules: it joins and detects, and evaluates nothing."""
+
+
+def _place(state: RunState, incoming: Incoming, known: bytes | None, report: Report) -> None:
+    """Give a record its place in the run. ``known`` is the digest of an earlier record with its id."""
+    record = incoming.record
+    if known is None:
+        state.seen.add(record["event_id"], incoming.digest)
+    else:
+        report.fail(Failure.DUPLICATE_EVENT_ID, f"a {incoming.name}", event_id=record["event_id"])
+    # Records that name no run share a state, and their places mean nothing together.
+    if record["run_id"] and not state.seqs.add(record["seq"]) and known is None:
+        report.fail(Failure.SEQ_REUSED, f"place {record['seq']}", event_id=record["event_id"])
 
 
 def _end(state: RunState, record: dict[str, Any], append_time: int, report: Report) -> None:

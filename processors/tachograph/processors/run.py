@@ -10,6 +10,7 @@ from tachograph.processors.app import build_app
 from tachograph.processors.batch import BatchProcessor
 from tachograph.processors.core import Core
 from tachograph.processors.errors import WorkerCrashedError
+from tachograph.processors.evaluate import RulePacks
 from tachograph.processors.limits import DeadLetterLimits
 from tachograph.processors.metrics import WorkerMetrics
 from tachograph.processors.names import TopicNames
@@ -17,6 +18,7 @@ from tachograph.processors.outputs import Outputs
 from tachograph.processors.preflight import prepare
 from tachograph.processors.replay import Replay, parse_start
 from tachograph.processors.status import WorkerStatus
+from tachograph.processors.timed import TimedEvaluator
 from tachograph.processors.worker import Worker
 from tachograph.schemas.settings import Settings
 from tachograph.schemas.status_server import StatusServer
@@ -44,6 +46,7 @@ def run_worker(settings: Settings, *, names: TopicNames | None = None, replay_fr
     # It warns whenever a commit takes longer than the interval between commits, which under load is no news.
     logging.getLogger("mode.timers").setLevel(logging.ERROR)
     names = names or TopicNames()
+    packs = RulePacks.load(settings.worker.rules)
     partitions = prepare(settings, names, f"{settings.worker.app_id}-runs-changelog")
     replay = Replay(settings, names)
     if replay_from is not None:
@@ -51,7 +54,7 @@ def run_worker(settings: Settings, *, names: TopicNames | None = None, replay_fr
             log.info("partition %d is read again from %d; it was at %d", item.partition, item.after, item.before)
     written = replay.written()
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
-        runner.run(_run(settings, names, partitions, written))
+        runner.run(_run(settings, names, partitions, written, packs))
 
 
 def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
@@ -62,7 +65,9 @@ def _loop_factory() -> Callable[[], asyncio.AbstractEventLoop] | None:
     return uvloop.new_event_loop
 
 
-async def _run(settings: Settings, names: TopicNames, partitions: int, written: dict[int, int]) -> None:
+async def _run(
+    settings: Settings, names: TopicNames, partitions: int, written: dict[int, int], packs: RulePacks
+) -> None:
     registry = settings.schema_registry.url
     codec = Codec(registry=None if registry is None else ConfluentRegistry(registry))
     app = build_app(settings)
@@ -77,7 +82,7 @@ async def _run(settings: Settings, names: TopicNames, partitions: int, written: 
             codec,
             names,
             DeadLetterLimits(settings.dlq),
-            core=Core(join_timeout=round(settings.worker.join_timeout_s * 1_000_000)),
+            core=Core(TimedEvaluator(packs, metrics.evaluated), join_timeout=round(own.join_timeout_s * 1_000_000)),
         ),
         outputs=outputs,
         metrics=metrics,
@@ -85,6 +90,7 @@ async def _run(settings: Settings, names: TopicNames, partitions: int, written: 
     )
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
+    loop.add_signal_handler(signal.SIGHUP, _reload, packs)
     for number in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(number, stop.set)
     served = StatusServer.at(
@@ -100,6 +106,15 @@ async def _run(settings: Settings, names: TopicNames, partitions: int, written: 
         except TimeoutError:
             log.warning("connections did not close in time; all work that was finished is committed")
         outputs.close()
+
+
+def _reload(packs: RulePacks) -> None:
+    """Read the rule packs again. Bad ones are named, and those in force stay."""
+    problems = packs.reload()
+    for problem in problems:
+        log.error("rule packs were not changed: %s", problem)
+    if not problems:
+        log.info("rule packs in force: %s", packs.in_force[1])
 
 
 async def _until_stopped(app: Any, worker: Worker, stop: asyncio.Event) -> None:

@@ -7,6 +7,7 @@ import orjson
 from tachograph.processors.calls import Call
 from tachograph.processors.conversations import Conversations
 from tachograph.processors.digests import Digests
+from tachograph.processors.evaluate import RunFacts
 from tachograph.processors.seqs import Seqs
 
 NEVER: Final = -1
@@ -138,8 +139,8 @@ class RunState:
         """Event ids, each with a digest of its record."""
         self.spans: Digests = Digests(1024)
         self.seqs: Seqs = Seqs()
-        self.facts: list[Any] | None = None
-        """What the evaluation remembers; see ``evaluate``."""
+        self.facts: RunFacts | None = None
+        """What the evaluation remembers; None where nothing was evaluated."""
 
     def holds(self, offset: int) -> bool:
         """Whether the record at this offset was applied before."""
@@ -158,12 +159,13 @@ class RunState:
             state._restore_plain(_LAYOUT_1, fields)
         elif version == _VERSION and len(fields) == len(_PLAIN) + 6:
             state._restore_plain(_PLAIN, fields[: len(_PLAIN)])
-            calls, closed, seen, spans, (state.seqs.ranges, state.seqs.given_up), state.facts = fields[len(_PLAIN) :]
+            calls, closed, seen, spans, (state.seqs.ranges, state.seqs.given_up), facts = fields[len(_PLAIN) :]
             state.calls = {name: Call.from_json(call) for name, call in calls.items()}
             state.open_bytes = sum(call.size() for call in state.calls.values())
             state.closed.restore(closed)
             state.seen.restore(seen)
             state.spans.restore(spans)
+            state.facts = None if facts is None else RunFacts.from_list(facts)
         else:
             raise ValueError("the state was written by another version of the worker")
         return state
@@ -190,7 +192,7 @@ class RunState:
             self.seen.to_json(),
             self.spans.to_json(),
             [self.seqs.ranges, self.seqs.given_up],
-            self.facts,
+            None if self.facts is None else self.facts.to_list(),
         ]
 
 

@@ -109,6 +109,9 @@ class WorkerSettings(_Section):
     delivery_timeout_s: Annotated[float, Field(ge=1)] = 60.0
     """How long an output may stay unacknowledged before the worker stops without acknowledging its input."""
 
+    rules: Path | None = None
+    """Folder of rule packs, or one pack. None: those that ship with the package. Read again on SIGHUP."""
+
     join_timeout_s: Annotated[float, Field(gt=0)] = 900.0
     """How long a tool call waits for its missing parts, by the broker's clock, while its run goes on. Longer than the
     slowest tool takes, or its result is reported as late."""

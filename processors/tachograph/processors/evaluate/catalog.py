@@ -42,7 +42,7 @@ class RulePacks:
         if problems:
             raise RulePackError(problems)
         loaded = cls(packs, folder=where)
-        loaded._digest = digest  # noqa: SLF001 - its own class
+        loaded._digest = digest
         return loaded
 
     def reload(self) -> list[Problem]:

@@ -15,8 +15,10 @@ MOST_COMMAND: Final = 4096
 HASHED: Final = "hmac:"
 _GONE: Final = ("[ARTIFACT:", "[DROPPED:")
 _CUT: Final = re.compile(r"\[TRUNCATED: \d+ bytes\]$")
-_WRITES: Final = re.compile(r"edit|write|create|delete|remove|move|rename|patch|replace|apply|insert|update", re.I)
-_DIFF_PATH: Final = re.compile(r"^(?:\+\+\+|---) (?:[ab]/)?([^\t\n]+)", re.M)
+_WRITES: Final = re.compile(
+    r"edit|write|create|delete|remove|move|rename|patch|replace|apply|insert|update", re.IGNORECASE
+)
+_DIFF_PATH: Final = re.compile(r"^(?:\+\+\+|---) (?:[ab]/)?([^\t\n]+)", re.MULTILINE)
 _FILE_ARTIFACTS: Final = frozenset({"file_edit", "diff"})
 _DEPLOYS: Final = re.compile(
     r"\b(?:kubectl\s+(?:apply|rollout|set\s+image)|helm\s+(?:upgrade|install)|terraform\s+apply|pulumi\s+up|"
