@@ -76,7 +76,7 @@ def test_the_secret_is_stored_in_mode_full_only(
     found["errors"] = in_text("\n".join(texts(raised)), canaries)
 
     if mode is CaptureMode.FULL:
-        assert set(found["tables"]) >= LANDING_TABLES
+        assert set(found["tables"]) >= LANDING_TABLES - {"evaluations"}, "an evaluation quotes nothing"
         assert EVENTS.name in found["topics"]
         assert all(found[place] for place in ("spool", "audit trail", "errors"))
     else:
@@ -167,9 +167,15 @@ def expected_rows(mode: CaptureMode) -> Counter[str]:
     publisher = InMemoryPublisher()
     work(make_canary("plain"), "twin", publisher, mode)
     rows: Counter[str] = Counter()
+    calls: set[tuple[str, str]] = set()
     for kept in publisher.records:
-        rows.update(TABLES_OF[kept.type][:1])
+        if kept.type == "ToolCallRecord":
+            calls.add((kept.record["run_id"], kept.record["tool_use_id"]))
+        else:
+            rows.update(TABLES_OF[kept.type][:1])
+        rows["evaluations"] += kept.type == "DecisionEvent"
         rows["context_items"] += len(kept.record.get("included", ())) + len(kept.record.get("excluded", ()))
+    rows["tool_calls"] = len(calls)
     assert set(rows) == LANDING_TABLES
     return rows
 

@@ -59,7 +59,9 @@ class Sink:
 
     def read(self, messages: list[Message]) -> None:
         for message in messages:
-            source = SourceCoordinates.from_bytes(dict(message.headers)[Header.SOURCE])
+            header = dict(message.headers)[Header.SOURCE]
+            assert isinstance(header, bytes)
+            source = SourceCoordinates.from_bytes(header)
             place, stream = (source.offset, source.output_index), (message.topic, source.stream)
             if place > self._marks.get(stream, (-1, -1)):
                 self._marks[stream] = place

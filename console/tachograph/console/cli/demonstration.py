@@ -44,6 +44,12 @@ SELECT run_id, action_type, action_summary, model, input_tokens, output_tokens
 FROM decision_events WHERE run_id IN {runs:Array(String)} ORDER BY indexOf({runs:Array(String)}, run_id), seq
 """
 
+VIOLATIONS_SQL = """
+SELECT run_id, kind, code, severity, verdict, message
+FROM violations WHERE run_id IN {runs:Array(String)}
+ORDER BY indexOf({runs:Array(String)}, run_id), occurred_at, code
+"""
+
 QUERY_TO_TRY = (
     "SELECT tool_name, count() AS calls, countIf(error_type IS NOT NULL) AS failed, avg(duration_ms) AS ms "
     "FROM tool_calls WHERE leg = 'call' GROUP BY tool_name ORDER BY calls DESC"
@@ -122,7 +128,11 @@ def wait_until_landed(database: Reader, run_ids: Sequence[str], event_ids: Seque
 
 def show(database: Reader, settings: Settings, run_ids: Sequence[str]) -> None:
     """What a person wants to see first."""
-    for title, sql in (("Runs", RUNS_SQL), ("What the agent did", ACTIONS_SQL)):
+    for title, sql in (
+        ("Runs", RUNS_SQL),
+        ("What the agent did", ACTIONS_SQL),
+        ("What the stream says", VIOLATIONS_SQL),
+    ):
         columns, found = database.table(sql, {"runs": list(run_ids)})
         print_table(columns, found, title=title)
         OUT.print()
