@@ -25,11 +25,19 @@ class Part:
         self._environment = os.environ | {"TACHOGRAPH_HOME": str(settings.home)} | overrides
         self._process: subprocess.Popen[bytes] | None = None
 
-    def start(self) -> Self:
+    def start(self, *arguments: str) -> Self:
         assert self._process is None
         with self._log.open("ab") as log:
             self._process = subprocess.Popen(
-                [sys.executable, "-m", "tachograph.console.main", self.command, "--instance", f"{self.command}-0"],
+                [
+                    sys.executable,
+                    "-m",
+                    "tachograph.console.main",
+                    self.command,
+                    "--instance",
+                    f"{self.command}-0",
+                    *arguments,
+                ],
                 env=self._environment,
                 stdout=log,
                 stderr=log,

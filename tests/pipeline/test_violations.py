@@ -47,7 +47,7 @@ def publish(settings: Settings, rows: list[dict[str, Any]]) -> None:
     producer = Producer(settings.kafka.client())
     for row in rows:
         topic = violation_topic(ViolationKind(row["kind"]))
-        producer.produce(topic, encoded("violations", row), row["trace_id"], headers=violation_headers(row))
+        producer.produce(topic, encoded("violations", row), row["trace_id"], headers=[*violation_headers(row)])
     assert producer.flush(30) == 0
 
 

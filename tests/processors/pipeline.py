@@ -83,7 +83,7 @@ class Pipeline:
             producer.produce(self.names.events, value, key, partition, headers=[*headers.items()])
         assert producer.flush(DEADLINE_S) == 0
 
-    def start(self, *, arguments: tuple[str, ...] = (), **settings: str) -> subprocess.Popen[bytes]:
+    def start(self, *arguments: str, **settings: str) -> subprocess.Popen[bytes]:
         """Start a worker; settings are given as ``worker__batch_size="50"``."""
         env = self._env | {f"TACHOGRAPH_{name.upper()}": value for name, value in settings.items()}
         with (self._folder / f"worker-{len(self._workers)}.log").open("wb") as log:

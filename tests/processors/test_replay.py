@@ -78,7 +78,7 @@ def test_nothing_is_written_twice_with_or_without_the_state(pipeline: Pipeline) 
     for replays, (start, lost) in enumerate((("earliest", False), ("7", False), ("earliest", True)), 1):
         if lost:
             _delete_topic(pipeline)
-        worker = pipeline.start(arguments=("--from", start))
+        worker = pipeline.start("--from", start)
         pipeline.wait_until(lambda: _rewound(pipeline) == replays * PARTITIONS, worker)  # noqa: B023 - used at once
         pipeline.wait_until_committed(ends, worker)
         assert terminate(worker) == 0, pipeline.log()
@@ -101,7 +101,7 @@ def test_a_replay_that_is_killed_still_writes_nothing_twice(pipeline: Pipeline) 
     written, ends = pipeline.written(), pipeline.committed()
     _delete_topic(pipeline)
     settings = {"worker__batch_size": "20", "worker__instance_id": "one", "worker__session_timeout_s": "50"}
-    second = pipeline.start(arguments=("--from", "0"), **settings)
+    second = pipeline.start("--from", "0", **settings)
     pipeline.wait_until(lambda: _rewound(pipeline) == PARTITIONS, second)
     pipeline.wait_until(lambda: any(0 < at < ends[p] for p, at in pipeline.committed().items()), second)
     second.kill()
@@ -118,7 +118,7 @@ def test_it_is_refused_while_a_worker_is_at_work(pipeline: Pipeline) -> None:
     pipeline.publish(run_of("only"))
     worker = pipeline.start()
     pipeline.wait_until_landed(len(pipeline.expected()))
-    refused = pipeline.start(arguments=("--from", "earliest"))
+    refused = pipeline.start("--from", "earliest")
     assert refused.wait(60) == 1
     assert "1 workers of the group" in pipeline.log()
     assert "stop them" in pipeline.log()

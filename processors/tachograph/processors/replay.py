@@ -10,6 +10,7 @@ Not writing them is more than thrift. A run that is read from its middle looks l
 would be reported as such. Where the first reading wrote nothing there is nothing for the sink to know the report by.
 """
 
+import logging
 import time
 from collections.abc import Callable, Mapping
 from concurrent.futures import Future
@@ -31,6 +32,8 @@ from tachograph.processors.errors import BrokerUnreachableError, ReplayError
 from tachograph.processors.names import TopicNames
 from tachograph.schemas.headers import Header, SourceCoordinates
 from tachograph.schemas.settings import Settings
+
+log = logging.getLogger(__name__)
 
 EARLIEST: Final = "earliest"
 Start = int | datetime | None
@@ -104,7 +107,8 @@ class Replay:
         self._group = settings.worker.app_id
         self._written_group = f"{self._group}-written"
         self._timeout_s = settings.kafka.request_timeout_ms / 1000
-        self._admin = AdminClient(settings.kafka.client(**{"socket.timeout.ms": settings.kafka.request_timeout_ms}))
+        client = settings.kafka.client(**{"socket.timeout.ms": settings.kafka.request_timeout_ms})
+        self._admin = AdminClient(client, logger=log)
 
     def written(self) -> dict[int, int]:
         """Offset before which every record's outputs were written, for partitions that were ever replayed."""
@@ -127,7 +131,7 @@ class Replay:
 
     def _asked(self, start: Start, committed: Mapping[int, int]) -> dict[int, int]:
         if isinstance(start, datetime):
-            at: Any = OffsetSpec.for_timestamp(int(start.timestamp() * 1000))  # type: ignore[no-untyped-call]
+            at: Any = OffsetSpec.for_timestamp(int(start.timestamp() * 1000))
             # -1: no record is as young as that, so there is nothing to read again.
             return {p: offset if offset >= 0 else committed[p] for p, offset in self._listed(committed, at).items()}
         return dict.fromkeys(committed, start or 0)

@@ -82,7 +82,7 @@ def _require_topics(settings: Settings, topics: Sequence[Topic], stop: threading
     kafka = settings.kafka
     patience_s = kafka.request_timeout_ms / 1000
     until = time.monotonic() + patience_s
-    admin = AdminClient(kafka.client())
+    admin = AdminClient(kafka.client(), logger=_log)
     while not stop.is_set():
         try:
             found = admin.list_topics(timeout=patience_s).topics

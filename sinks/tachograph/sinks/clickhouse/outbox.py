@@ -1,5 +1,6 @@
 """The sink's way to the dead-letter topic."""
 
+import logging
 from typing import Any, Final
 
 from confluent_kafka import KafkaError, KafkaException, Message, Producer
@@ -7,6 +8,8 @@ from confluent_kafka import KafkaError, KafkaException, Message, Producer
 from tachograph.schemas.settings import KafkaSettings
 from tachograph.sinks.clickhouse.dead_letters import error_headers
 from tachograph.sinks.errors import BrokerTroubleError, DeadLetterUndeliveredError
+
+_log = logging.getLogger(__name__)
 
 # Long enough for a broker to restart; short enough that the group still counts us in (max.poll.interval is 300 s).
 DELIVERY_TIMEOUT_S: Final = 60
@@ -32,7 +35,8 @@ class Outbox:
                     # The broker's limit decides, not the client's.
                     "message.max.bytes": 64 * 1024 * 1024,
                 }
-            )
+            ),
+            logger=_log,
         )
 
     def put(self, message: Message, stage: str, error: Exception) -> None:

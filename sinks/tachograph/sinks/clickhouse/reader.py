@@ -8,7 +8,7 @@ everything that was read and not landed, on every sink.
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from confluent_kafka import OFFSET_BEGINNING, Consumer, KafkaError, KafkaException, Message, TopicPartition
@@ -26,6 +26,8 @@ CONSUME_AT_ONCE: Final = 10_000
 """Messages per call: past this the call's own cost is under a percent."""
 POLL_S: Final = 0.1
 """Longest wait for messages: the delay with which a stop is noticed."""
+LOOK_EVERY_S: Final = 1.0
+"""Time between two looks at the lag. Only this thread can look: the consumer makes any other wait for its reads."""
 BUFFERED_BATCHES: Final = 4
 """Full batches that may wait in memory over all partitions before all are landed, full or not."""
 
@@ -53,9 +55,12 @@ class Reader:
         """Whether the group has given us our share, which may be nothing."""
         self.heard_at = time.monotonic()
         """When we last asked Kafka for something."""
+        self.lag: Mapping[tuple[str, int], int] = {}
+        """Messages that have not landed, by topic and partition, where the end is known. Replaced, never changed."""
+        self._look_again_at = 0.0
         self.trouble: str | None = None
         """Why nothing lands at the moment, for whoever asks."""
-        self._consumer = Consumer(_configuration(settings))
+        self._consumer = Consumer(_configuration(settings), logger=_log)
 
     def join(self) -> None:
         """Ask for partitions. They come while reading."""
@@ -69,7 +74,7 @@ class Reader:
 
     def read(self) -> list[tuple[KafkaLane, KafkaRange]]:
         """Read for a moment, and return the ranges that are full or due by now."""
-        self.heard_at = time.monotonic()
+        self._look()
         try:
             self._receive(self._consumer.consume(CONSUME_AT_ONCE, self._patience()))
         except KafkaException as error:
@@ -81,18 +86,19 @@ class Reader:
         """Topic and partition of everything that is ours, as far as we were told."""
         return frozenset((lane.topic.name, lane.partition) for lane in self._lanes.values())
 
-    def lag(self) -> dict[tuple[str, int], int]:
-        """Messages that have not landed, by topic and partition, where the end is known. From any thread."""
+    def _look(self) -> None:
+        """Note that we live and, now and then, how far behind we are."""
+        self.heard_at = now = time.monotonic()
+        if now < self._look_again_at:
+            return
+        self._look_again_at = now + LOOK_EVERY_S
         found = {}
-        for lane in list(self._lanes.values()):
+        for lane in self._lanes.values():
             place = TopicPartition(lane.topic.name, lane.partition)
-            try:
-                low, high = self._consumer.get_watermark_offsets(place, cached=True)
-            except (KafkaException, RuntimeError):
-                continue  # closed, or given away in this moment
+            low, high = self._consumer.get_watermark_offsets(place, cached=True)
             if high >= 0:
                 found[lane.topic.name, lane.partition] = max(0, high - max(low, lane.start or 0))
-        return found
+        self.lag = found
 
     def owns(self, lane: KafkaLane) -> bool:
         """Whether the partition is still ours, as far as we were told."""
@@ -128,7 +134,7 @@ class Reader:
 
     def serve(self, timeout_s: float) -> None:
         """Hear what the group has to say."""
-        self.heard_at = time.monotonic()
+        self._look()
         message = self._consumer.poll(timeout_s)
         if message is not None:
             self._receive([message])

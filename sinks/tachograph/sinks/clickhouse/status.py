@@ -28,7 +28,7 @@ class SinkStatus:
         """Every metric."""
         reader = self._reader
         metrics.LAG.clear()
-        for (topic, partition), messages in (reader.lag() if reader is not None else {}).items():
+        for (topic, partition), messages in (reader.lag if reader is not None else {}).items():
             metrics.LAG.labels(topic, str(partition)).set(messages)
         return generate_latest(REGISTRY)
 
