@@ -1,4 +1,4 @@
-"""Rule packs in force: read from a folder, replaced as a whole by ``reload``, kept as they are if the new ones are bad."""
+"""Rule packs in force: read from a folder, replaced as a whole by ``reload``, kept if the new ones are bad."""
 
 from collections.abc import Iterable, Sequence
 from hashlib import sha256
@@ -42,7 +42,7 @@ class RulePacks:
         if problems:
             raise RulePackError(problems)
         loaded = cls(packs, folder=where)
-        loaded._digest = digest  # noqa: SLF001 - its own class
+        loaded._digest = digest
         return loaded
 
     def reload(self) -> list[Problem]:

@@ -18,7 +18,7 @@ from tachograph.processors.evaluate.subject import Subject
 MOST_COMPILED: Final = 4096
 """Rules whose compiled form is kept. A run's constraints are the same in each of its events."""
 
-_CALL: Final = re.compile(r"\s*([a-z][a-z0-9_]*)\s*(?:\((.*)\))?\s*\Z", re.S)
+_CALL: Final = re.compile(r"\s*([a-z][a-z0-9_]*)\s*(?:\((.*)\))?\s*\Z", re.DOTALL)
 _CLOSING: Final = {"(": ")", "[": "]", "{": "}"}
 
 SEVERITY_OF: Final = {"style": "warn", "format": "error", "scope": "error", "safety": "critical", "other": "error"}

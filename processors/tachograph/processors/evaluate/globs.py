@@ -20,7 +20,7 @@ def name_matcher(globs: Iterable[str]) -> Callable[[str], bool]:
 
 
 def _remembering(expression: str) -> Callable[[str], bool]:
-    compiled = re.compile(f"(?:{expression})\\Z", re.S)
+    compiled = re.compile(f"(?:{expression})\\Z", re.DOTALL)
 
     @lru_cache(maxsize=_REMEMBERED)
     def matches(text: str) -> bool:
@@ -35,8 +35,7 @@ def _squeezed(glob: str) -> str:
 
 
 def _path_expression(glob: str) -> str:
-    if glob.startswith("./"):
-        glob = glob[2:]
+    glob = glob.removeprefix("./")
     if glob.endswith("/"):
         glob += "**"
     parts = re.split(r"(\*\*/|/\*\*$|\*\*|\*|\?)", glob)

@@ -16,7 +16,7 @@ _EMOJI: Final = re.compile(
     "[\u203c\u2049\u231a\u231b\u23e9-\u23fa\u25fb-\u25fe\u2600-\u26ff\u2705\u270a-\u270d\u2728\u274c\u274e"
     "\u2753-\u2757\u2764\u2795-\u2797\u27b0\u2b50\u2b55\U0001f000-\U0001faff\ufe0f\u20e3]"
 )
-_FENCE: Final = re.compile(r"^[ \t]{0,3}(`{3,}|~{3,})[ \t]*([\w+#.-]*)", re.M)
+_FENCE: Final = re.compile(r"^[ \t]{0,3}(`{3,}|~{3,})[ \t]*([\w+#.-]*)", re.MULTILINE)
 
 
 @named("valid_json", "alignment", "error")
