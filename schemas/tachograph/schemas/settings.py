@@ -170,6 +170,32 @@ class SinkSettings(_Section):
     """Address they are served on, as for the worker."""
 
 
+class EvaluateSettings(_Section):
+    """What the stream judges events by."""
+
+    rules: Path | None = None
+    """Folder of rule packs, or one pack. Not set: those that ship with the package."""
+
+
+class JudgeSettings(_Section):
+    """A judge model behind an OpenAI-compatible API. Off until it has an address and a model."""
+
+    url: str = ""
+    """Base address, such as ``http://127.0.0.1:8000/v1``. Content goes there in the mode it was captured in."""
+
+    model: str = ""
+    """Model that judges."""
+
+    api_key: SecretStr = SecretStr("")
+    """Sent as a bearer token, if there is one."""
+
+    timeout_s: Annotated[float, Field(gt=0, le=600)] = 30.0
+    """Seconds for one answer; after that it is unknown."""
+
+    max_characters: Annotated[int, Field(ge=1)] = 16_000
+    """Characters of each text that are sent."""
+
+
 class LocalSettings(_Section):
     """The servers that ``tachograph up`` starts on this machine. A port of 0 means any free one."""
 
@@ -215,6 +241,8 @@ class Settings(BaseSettings):
     worker: WorkerSettings = WorkerSettings()
     dlq: DeadLetterSettings = DeadLetterSettings()
     sink: SinkSettings = SinkSettings()
+    evaluate: EvaluateSettings = EvaluateSettings()
+    judge: JudgeSettings = JudgeSettings()
     local: LocalSettings = LocalSettings()
 
 

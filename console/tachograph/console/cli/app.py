@@ -11,7 +11,16 @@ from typing import Annotated
 
 import typer
 
-from tachograph.console.cli import configuration, demonstration, pipeline, reading, recorder, stack, violations
+from tachograph.console.cli import (
+    configuration,
+    demonstration,
+    pipeline,
+    reading,
+    recorder,
+    rules,
+    stack,
+    violations,
+)
 from tachograph.console.cli.output import ERR
 from tachograph.schemas.errors import ConfigError, TachographError
 from tachograph.schemas.settings import ENV_PREFIX
@@ -41,6 +50,7 @@ pipeline.register(app)
 reading.register(app)
 violations.register(app)
 recorder.register(app)
+rules.register(app)
 configuration.register(app)
 demonstration.register(app)
 

@@ -1,4 +1,4 @@
-"""Rule packs in force: read from a folder, replaced as a whole by ``reload``, kept as they are if the new ones are bad."""
+"""Rule packs in force: read from a folder, replaced as a whole by ``reload``, kept if the new ones are bad."""
 
 from collections.abc import Iterable, Sequence
 from hashlib import sha256

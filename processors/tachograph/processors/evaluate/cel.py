@@ -57,7 +57,7 @@ def expression(text: str) -> CheckFunction:
         program = _ENV.compile(text)
     except RuntimeError as error:
         raise ArgumentError(f"not a CEL expression over {_names()}: {_where(str(error))}") from None
-    if not (program.return_type() == cel.Type.BOOL or program.return_type() == cel.Type.DYN):
+    if not any(program.return_type() == kind for kind in (cel.Type.BOOL, cel.Type.DYN)):  # the type has no hash
         raise ArgumentError("the CEL expression is not true or false")
     reads_content = _CONTENT.search(bare) is not None
 

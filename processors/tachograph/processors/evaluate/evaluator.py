@@ -15,6 +15,7 @@ from tachograph.processors.evaluate.results import (
     Check,
     Evaluation,
     Finding,
+    Outcome,
     Side,
     Status,
     side_result,
@@ -105,7 +106,7 @@ class Evaluator:
                 continue
             message = rule.message or message
             sides[rule.side].append(Check(rule.id, rule.verdict, message, rule.constraint_id))
-            findings.append(_finding(rule, message, outcome[2], outcome[3], event, facts))
+            findings.append(_finding(rule, message, outcome, event, facts))
         return Evaluation(side_result(sides[0]), side_result(sides[1]), side_result(sides[2]), findings, packs)
 
     def _plan(self, subject: Subject) -> list[_Planned]:
@@ -114,7 +115,9 @@ class Evaluator:
         plan = self._plans.get(key)
         if plan is None:
             plan = [
-                _planned(rule.id, rule.kind, rule.severity, rule.run, rule.message, rule.id, None)
+                _planned(
+                    rule.id, rule.kind, rule.severity, rule.run, message=rule.message, name=rule.id, constraint_id=None
+                )
                 for rule in self._rules
                 if (not rule.environments or key[0] in rule.environments)
                 and (not rule.actions or key[1] in rule.actions)
@@ -163,7 +166,15 @@ class Evaluator:
             constraint_id, kind, text = key
             compiled = compile_rule(text)
             severity = SEVERITY_OF.get(kind, "error")
-            planned = _planned(constraint_id, "alignment", severity, compiled.run, "", compiled.name, constraint_id)
+            planned = _planned(
+                constraint_id,
+                "alignment",
+                severity,
+                compiled.run,
+                message="",
+                name=compiled.name,
+                constraint_id=constraint_id,
+            )
             if len(self._constraints) >= _MOST_PLANS:
                 self._constraints.clear()
             self._constraints[key] = planned
@@ -171,7 +182,7 @@ class Evaluator:
 
 
 def _planned(
-    id_: str, kind: Side, severity: str, run: CheckFunction, message: str, name: str, constraint_id: str | None
+    id_: str, kind: Side, severity: str, run: CheckFunction, *, message: str, name: str, constraint_id: str | None
 ) -> _Planned:
     verdict: Status = "warn" if severity in MILD else "fail"
     return _Planned(
@@ -180,12 +191,11 @@ def _planned(
     )  # fmt: skip
 
 
-def _finding(
-    rule: _Planned, message: str, evidence: str | None, tool_use_id: str | None, event: dict[str, Any], facts: RunFacts
-) -> Finding:
+def _finding(rule: _Planned, message: str, outcome: Outcome, event: dict[str, Any], facts: RunFacts) -> Finding:
+    tool_use_id = outcome.tool_use_id
     action = NO_ACTION if tool_use_id is None else facts.blocked.get(tool_use_id, NO_ACTION)
     return Finding(
-        rule.kind, rule.code, rule.severity, message, evidence, rule.constraint_id, rule.verdict, action,
+        rule.kind, rule.code, rule.severity, message, outcome.evidence, rule.constraint_id, rule.verdict, action,
         event["step_id"], tool_use_id,
     )  # fmt: skip
 

@@ -97,19 +97,22 @@ def _value(spec: CheckSpec, parameter: Parameter, value: Any) -> Any:
         if not isinstance(value, dict):
             raise ArgumentError(f"{name} is a JSON Schema, an object")
         return value
-    items = value if isinstance(value, list) else [value]
-    if kind == "text" and len(items) != 1:
+    return _items(name, parameter, value if isinstance(value, list) else [value])
+
+
+def _items(name: str, parameter: Parameter, items: list[Any]) -> Any:
+    if parameter.kind == "text" and len(items) != 1:
         raise ArgumentError(f"{name} is one text")
     if not items or len(items) > MOST_ITEMS:
         raise ArgumentError(f"{name} has 1 to {MOST_ITEMS} items")
-    if kind == "counts":
+    if parameter.kind == "counts":
         return tuple(_count(name, item) for item in items)
     for item in items:
         if not isinstance(item, str) or not item or len(item) > MOST_CHARACTERS:
             raise ArgumentError(f"{name} holds texts of 1 to {MOST_CHARACTERS} characters")
         if parameter.choices and item not in parameter.choices:
             raise ArgumentError(f"{name} is one of {', '.join(parameter.choices)}")
-    return items[0] if kind == "text" else tuple(items)
+    return items[0] if parameter.kind == "text" else tuple(items)
 
 
 def _count(name: str, value: Any) -> int:

@@ -13,7 +13,7 @@ MOST_COMMAND: Final = 4096
 """Characters of a command that are judged. The patterns are quadratic in hostile text: 30 ms at this size."""
 
 HASHED: Final = "hmac:"
-_GONE: Final = ("[ARTIFACT:", "[DROPPED:")
+_STANDS_FOR: Final = (HASHED, "[ARTIFACT:", "[DROPPED:")
 _CUT: Final = re.compile(r"\[TRUNCATED: \d+ bytes\]$")
 _WRITES: Final = re.compile(
     r"edit|write|create|delete|remove|move|rename|patch|replace|apply|insert|update", re.IGNORECASE
@@ -38,7 +38,7 @@ class Text(NamedTuple):
 
 def is_hidden(text: str) -> bool:
     """Whether the text stands for content that is not here: a hash, a pointer or a drop."""
-    return text.startswith(HASHED) or text.startswith(_GONE)
+    return text.startswith(_STANDS_FOR)
 
 
 def is_cut(text: str) -> bool:
@@ -210,20 +210,22 @@ class Subject:
                     else:
                         found.append(Text(f"agent_action.artifacts[{place}]", path))
             for place, call in enumerate(self.tool_calls):
-                if not _WRITES.search(call["name"]):
-                    continue
-                arguments = self._arguments(call)
-                if not isinstance(arguments, dict):
-                    self.paths_unknown = self.paths_unknown or self.hashed
-                    continue
-                for name in PATH_FIELDS:
-                    value = arguments.get(name)
-                    if isinstance(value, str) and value:
-                        where = f"model_output.tool_calls[{place}].arguments.{name}"
-                        found.append(Text(where, normal(value), call["tool_call_id"]))
+                if _WRITES.search(call["name"]):
+                    self._take_paths(found, place, call)
             if self.action_type == "edit" and not found:
                 self.paths_unknown = True
         return self._paths
+
+    def _take_paths(self, found: list[Text], place: int, call: dict[str, Any]) -> None:
+        arguments = self._arguments(call)
+        if not isinstance(arguments, dict):
+            self.paths_unknown = self.paths_unknown or self.hashed
+            return
+        for name in PATH_FIELDS:
+            value = arguments.get(name)
+            if isinstance(value, str) and value:
+                where = f"model_output.tool_calls[{place}].arguments.{name}"
+                found.append(Text(where, normal(value), call["tool_call_id"]))
 
     @property
     def deploys(self) -> bool:

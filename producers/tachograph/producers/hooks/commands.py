@@ -47,7 +47,7 @@ def read_patterns(text: str) -> tuple[DangerousCommand, ...]:
 
 @cache
 def default_patterns() -> tuple[DangerousCommand, ...]:
-    """The patterns that ship with the package. They lie in the contract: the stream judges commands by the same ones."""
+    """The patterns that ship with the package. The contract holds them: the stream judges by the same ones."""
     return read_patterns((files("tachograph.schemas") / "dangerous_commands.toml").read_text(encoding="utf-8"))
 
 
