@@ -4,7 +4,7 @@ The last prompt and the raw tool outputs of a step stay in memory, within bounds
 """
 
 from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any, Final
 
 import orjson
@@ -35,7 +35,7 @@ class Faults:
         self._key = key
         self._stop = stop
         self._threshold = loop_threshold
-        self._calls: OrderedDict[tuple[str, str], int] = OrderedDict()
+        self._calls: OrderedDict[tuple[str, Hashable], int] = OrderedDict()
         self._prompts: OrderedDict[str | None, bytes] = OrderedDict()
         self._outputs: deque[tuple[str | None, str, bytes]] = deque(maxlen=_MOST_OUTPUTS)
         self._output_bytes = 0
@@ -67,8 +67,8 @@ class Faults:
         while self._output_bytes > _MOST_BYTES:
             self._forget()
 
-    def loops(self, tool_name: str, tool_input: str) -> bool:
-        """Count a call. True the one time that its repeats pass the threshold."""
+    def loops(self, tool_name: str, tool_input: Hashable) -> bool:
+        """Count a call. True the one time that its repeats pass the threshold. Inputs are equal if the given are."""
         call = (tool_name, tool_input)
         times = self._calls.pop(call, 0) + 1
         self._calls[call] = times

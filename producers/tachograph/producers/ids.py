@@ -3,6 +3,7 @@
 import os
 import random
 import time
+from collections.abc import Callable
 from typing import Final, Protocol
 
 _VERSION_AND_VARIANT: Final = 0x7 << 76 | 0x2 << 62
@@ -35,8 +36,11 @@ class RandomIds:
 
     def uuid(self) -> str:
         """UUIDv7: 48 bits of milliseconds, then 74 random bits."""
+        return self.uuid_at(time.time_ns() // 1_000_000)
+
+    def uuid_at(self, now_ms: int) -> str:
+        """The UUID of something that happened at this millisecond since 1970."""
         time_ms, prefix = self._recent
-        now_ms = time.time_ns() // 1_000_000
         if now_ms != time_ms:
             prefix = f"{now_ms >> 16:08x}-{now_ms & 0xFFFF:04x}"
             self._recent = (now_ms, prefix)
@@ -50,3 +54,10 @@ class RandomIds:
     def span_id(self) -> str:
         """Random span id."""
         return f"{_NOISE.getrandbits(64) or 1:016x}"
+
+
+def id_maker(ids: Ids) -> Callable[[int], str]:
+    """What gives a UUID to something that happened a while ago, in microseconds since 1970."""
+    if isinstance(ids, RandomIds):
+        return lambda micros: ids.uuid_at(micros // 1000)
+    return lambda _: ids.uuid()

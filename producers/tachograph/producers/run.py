@@ -24,6 +24,7 @@ from tachograph.producers.run_start import RunStart
 from tachograph.producers.step import Step
 from tachograph.producers.tools.conduct import Witness
 from tachograph.producers.tools.executor import ToolExecutor
+from tachograph.producers.tools.late_legs import LateLegs
 from tachograph.producers.tools.legs import CallLegs
 from tachograph.schemas.enums import ActionType, DecisionType, FaultTrigger, RunStatus, SignalType
 
@@ -427,7 +428,9 @@ class Run:
     def witness(self) -> Witness:
         """What records a tool call."""
         self.check_going()
-        return CallLegs(self)
+        # A line of the audit trail is durable, and needs the captured form before the call goes on.
+        late = self.recorder.channel.takes_late and self.audit is None
+        return LateLegs(self) if late else CallLegs(self)
 
     def names(self, *given: str | None) -> tuple[str | None, ...]:
         """Names that the user gave, fit for records."""
