@@ -25,6 +25,9 @@ if TYPE_CHECKING:  # brings fastavro and pydantic, which importing the tracer mu
 
 _RUN_ENDED_BYTES = 1024
 
+LateFields = tuple[tuple[Any, ...], int, str | None]
+"""What the maker of a late record is called with, about how many bytes it holds, and its span."""
+
 
 class _Process:
     """Counts forks. A run belongs to the process that started it: a child that went on numbering would fork its log."""
@@ -110,33 +113,43 @@ class RunChannel:
 
         return event_id if self._next(name, at, publish) else None
 
-    def emit_late(self, name: str, tail_of: Callable[[], bytes], size: int, span_id: str | None = None) -> bool:
-        """Publish one record whose bytes are made later, about ``size`` of them. True if it is kept.
+    def emit_late(self, name: str, tail_of: Callable[..., bytes], *records: LateFields) -> None:
+        """Publish records of one type whose bytes ``tail_of`` makes later, one after the other.
 
-        Only where ``takes_late``. ``tail_of`` must read nothing that may change meanwhile.
+        Only where ``takes_late``. What is given must not change meanwhile.
         """
-        assert self._publish_late is not None
-        if self._generation != _Process.generation:
-            self._guard.note("emit", "RunOfParentProcess")
-            return False
+        late = self._publish_late
+        assert late is not None
         at = self._now()
-        # As `_next`, written out: this is most of what a tool call costs its caller.
         with self._lock:
-            if self.ended or self._busy or self._losses:
-                late = self._publish_late
-                return self._next(
-                    name, at, lambda: late(LateRecord(self, name, tail_of, size, self._seq, at, span_id))
-                )
-            self._busy = True
-            try:
-                self._publish_late(LateRecord(self, name, tail_of, size, self._seq, at, span_id))
-            except Exception as error:  # noqa: BLE001 - told apart there
-                self._not_kept(name, at, error, lose=True)
-                return False
-            finally:
-                self._busy = False
-            self._seq += 1
-            return True
+            for arguments, size, span_id in records:
+                if self.ended or self._busy or self._losses or self._generation != _Process.generation:
+                    self._emit_with_care(name, tail_of, arguments, size, span_id, at)
+                    continue
+                # As `_next`, written out: this is most of what a tool call costs its caller.
+                self._busy = True
+                try:
+                    late(LateRecord(self, name, tail_of, arguments, size, self._seq, at, span_id))
+                    self._seq += 1
+                except Exception as error:  # noqa: BLE001 - told apart there
+                    self._not_kept(name, at, error, lose=True)
+                finally:
+                    self._busy = False
+
+    def _emit_with_care(  # noqa: PLR0917 - the parts of one thing
+        self,
+        name: str,
+        tail_of: Callable[..., bytes],
+        arguments: tuple[Any, ...],
+        size: int,
+        span_id: str | None,
+        at: int,
+    ) -> None:
+        late = self._publish_late
+        assert late is not None
+        self._next(
+            name, at, lambda: late(LateRecord(self, name, tail_of, arguments, size, self._seq, at, span_id))
+        )
 
     def emit_body(self, name: str, body: dict[str, Any], **where: Any) -> str | None:
         """Encode and publish one record."""
@@ -200,7 +213,7 @@ class RunChannel:
             return self._encoder.tail("RunEnded", body_of(seq + 1, self.dropped))
 
         if late is not None:  # made after all records before it, so it counts those of them that could not be made
-            return partial(late, LateRecord(self, "RunEnded", tail, _RUN_ENDED_BYTES, seq, at, None))
+            return partial(late, LateRecord(self, "RunEnded", tail, (), _RUN_ENDED_BYTES, seq, at, None))
         return partial(
             self._publisher.publish, self.messages.message("RunEnded", tail(), self._new_id(), seq, at, None)
         )

@@ -6,7 +6,7 @@ agent's thread gives out.
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tachograph.producers.losses import Losses
 from tachograph.producers.publishing import Message
@@ -24,7 +24,7 @@ everybody else's records, and its caller is the one to be slowed down."""
 class LateRecord:
     """Made into a message once, by the thread that sends."""
 
-    __slots__ = ("_at", "_channel", "_name", "_seq", "_span_id", "_tail_of", "size")
+    __slots__ = ("_arguments", "_at", "_channel", "_name", "_seq", "_span_id", "_tail_of", "size")
 
     topic = TOPIC
 
@@ -32,7 +32,8 @@ class LateRecord:
         self,
         channel: "RunChannel",
         name: str,
-        tail_of: Callable[[], bytes],
+        tail_of: Callable[..., bytes],
+        arguments: tuple[Any, ...],
         size: int,
         seq: int,
         at: int,
@@ -41,6 +42,7 @@ class LateRecord:
         self._channel = channel
         self._name = name
         self._tail_of = tail_of
+        self._arguments = arguments
         self.size = size
         self._seq = seq
         self._at = at
@@ -50,8 +52,9 @@ class LateRecord:
         """Redact and encode. A record that cannot be made is replaced by one that says so: its number is taken."""
         channel = self._channel
         try:
+            tail = self._tail_of(*self._arguments)
             return channel.messages.message(
-                self._name, self._tail_of(), channel.id_at(self._at), self._seq, self._at, self._span_id
+                self._name, tail, channel.id_at(self._at), self._seq, self._at, self._span_id
             )
         except Exception as error:  # noqa: BLE001 - nobody is there to be told: counted, logged once, reported
             channel.note("late record", type(error).__name__)

@@ -4,7 +4,7 @@ Only values made of JSON's own kinds, exactly, are copied: what else there is ha
 and is captured where it is. So a copy is captured to the same bytes as the value itself.
 """
 
-from typing import Any, Final, NamedTuple
+from typing import Any, Final
 
 __all__ = ["Snapshot", "snapshot"]
 
@@ -14,12 +14,8 @@ _NODE_BYTES: Final = 64
 _FIXED: Final = frozenset({bool, float, type(None)})
 
 
-class Snapshot(NamedTuple):
-    """A copy that nobody else has."""
-
-    value: Any
-    size: int
-    """About how many bytes of memory it keeps."""
+Snapshot = tuple[Any, int]
+"""A copy that nobody else has, and about how many bytes of memory it keeps."""
 
 
 class _NoCopyError(Exception):
@@ -31,7 +27,7 @@ def snapshot(value: object, limit: int) -> Snapshot | None:
     kind = type(value)
     if kind is str:
         size = _text(value)  # type: ignore[arg-type]
-        return Snapshot(value, size) if size <= limit else None
+        return (value, size) if size <= limit else None
     if kind is dict:  # most tool inputs: an object of texts and numbers, without a walk
         members = value.copy()  # type: ignore[attr-defined] # in one go, while no other thread can change it
         size = _NODE_BYTES
@@ -49,12 +45,12 @@ def snapshot(value: object, limit: int) -> Snapshot | None:
                 break
             size += len(key)
         else:
-            return Snapshot(members, size) if size <= limit else None
+            return (members, size) if size <= limit else None
     try:
         copy, room = _copied(value, limit, _DEPTH)
     except _NoCopyError:
         return None
-    return Snapshot(copy, limit - room)
+    return copy, limit - room
 
 
 def _text(text: str) -> int:

@@ -5,11 +5,11 @@ content that cannot be copied cheaply; for those this is the plain witness.
 """
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any, Final
 
 import orjson
 
+from tachograph.producers.channel import LateFields
 from tachograph.producers.late_capture import LateCapture
 from tachograph.producers.pointers import pair
 from tachograph.producers.tools.conduct import Outcome, Telling
@@ -24,12 +24,13 @@ _SMALL: Final = 512
 class LateLegs(CallLegs):
     """Witness of one call in a run whose channel takes late records."""
 
+    _is_told = False
+    """The result leg is out."""
+
     def handed_back(self, telling: Telling) -> None:
-        """Queue the result leg."""
-        if telling.error is not None or not self._begun:
+        """Write the result leg, unless it went with the post leg."""
+        if not self._is_told:
             super().handed_back(telling)
-            return
-        self._emit(ToolLeg.RESULT, None, telling.duration_ns // NANOS_PER_MS, telling.skipped, (), None)
 
     def _before(self, telling: Telling) -> None:
         given = telling.context.tool_input
@@ -43,40 +44,28 @@ class LateLegs(CallLegs):
             return
         self._identify(telling)
         self._call = call
-        self._emit_telling(ToolLeg.PRE, content, None, telling)
+        self._recorder.channel.emit_late(RECORD_NAME, self._tail, self._told(ToolLeg.PRE, content, None, telling))
 
     def _after(self, telling: Telling) -> None:
         content = None
-        if telling.error is None and not telling.skipped and self._begun:
+        if telling.error is None and not telling.skipped and self._begun and not self._loops():
             content = LateCapture.of(self._recorder.policy, telling.output)
         if content is None:
             super()._after(telling)
             return
         duration = telling.duration_ns // NANOS_PER_MS
-        self._emit_telling(ToolLeg.POST, content, duration, telling)
+        # Nothing can come between these two, now that the call is no fault: it does go back to the agent.
+        result = ((ToolLeg.RESULT, None, duration, False, (), None), _SMALL, self._span_id)
+        post = self._told(ToolLeg.POST, content, duration, telling)
+        self._recorder.channel.emit_late(RECORD_NAME, self._tail, post, result)
+        self._is_told = True
         self._run.results.add_late(telling.context.tool_use_id, self._tool_name, content, duration)
 
-    def _emit_telling(self, leg: ToolLeg, content: LateCapture, duration: int | None, telling: Telling) -> None:
+    def _told(self, leg: ToolLeg, content: LateCapture, duration: int | None, telling: Telling) -> LateFields:
         # What the hooks said is read now: they may be asked again, and refused metadata is the caller's to hear of.
         outcomes = tuple(self._outcomes(telling.outcomes)) if telling.outcomes else ()
         metadata = self._recorder.metadata(telling.metadata) if telling.metadata else None
-        self._emit(leg, content, duration, telling.skipped, outcomes, metadata)
-
-    def _emit(  # noqa: PLR0917 - the parts of one thing
-        self,
-        leg: ToolLeg,
-        content: LateCapture | None,
-        duration: int | None,
-        skipped: bool,
-        outcomes: Sequence[Outcome],
-        metadata: dict[str, Any] | None,
-    ) -> None:
-        self._recorder.channel.emit_late(
-            RECORD_NAME,
-            partial(self._tail, leg, content, duration, skipped, outcomes, metadata),
-            _SMALL if content is None else _SMALL + content.size,
-            self._span_id,
-        )
+        return (leg, content, duration, telling.skipped, outcomes, metadata), _SMALL + content.size, self._span_id
 
     def _tail(  # noqa: PLR0917 - the parts of one thing
         self,

@@ -29,18 +29,16 @@ class CallLegs:
         self._run = run
         self._recorder = run.recorder
         self._span_id = run.recorder.ids.span_id()
+        self.steady_ns = run.recorder.clock.steady_ns
         around = position.current_position()
         self._step = around.step if around is not None and around.run is run else None
         self._telling: Telling | None = None
         self._shared: CallIdentity | None = None
         self._call: Hashable = None
         """What tells this call from others in the eyes of the loop guard."""
+        self._looped: bool | None = None
         self._output: str | None = None
         self._tool_name = ""
-
-    def steady_ns(self) -> int:
-        """The run's steady clock."""
-        return self._recorder.clock.steady_ns()
 
     def shown(self, name: str) -> str:
         """The name as records carry it."""
@@ -190,7 +188,7 @@ class CallLegs:
             self._run.seen(error)
             trigger = FaultTrigger.TOOL_TIMEOUT if isinstance(error, TimeoutError) else FaultTrigger.TOOL_ERROR
             faults.fault(trigger, error=error, step_id=step_id, span_id=self._span_id, tool_use_id=tool_use_id)
-        elif self._call is not None and faults.loops(self._tool_name, self._call):
+        elif self._loops():
             faults.fault(
                 FaultTrigger.LOOP_GUARD,
                 error_type="LoopGuard",
@@ -198,6 +196,12 @@ class CallLegs:
                 span_id=self._span_id,
                 tool_use_id=tool_use_id,
             )
+
+    def _loops(self) -> bool:
+        """Whether this call is one too many of its kind. Counted when first asked."""
+        if self._looped is None:
+            self._looped = self._call is not None and self._run.faults.loops(self._tool_name, self._call)
+        return self._looped
 
     def _named(self, context: ToolUseContext) -> ToolUseContext:
         return replace(context, tool_name=self._tool_name)
