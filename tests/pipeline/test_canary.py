@@ -36,6 +36,7 @@ OURS = re.compile(
     |capture_ids|(pointer|snapshots?)(\[])?\.(artifact_id|path)$              # and names of what it stores
     |(reason|signal)_code$|by_source$                                         # words of closed lists
     |^DecisionEvent\.schema_version$|^RunStarted\.sdk$|^RunEnded\.metadata$   # always the same
+    |(^|\.)trace_id$                                                          # a hash of what the agent says
     |^EventsDropped\.(first_at|record_types\[])$""",
     re.VERBOSE,
 )

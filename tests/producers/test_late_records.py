@@ -169,8 +169,7 @@ def test_a_full_queue_drops_and_says_so() -> None:
 def test_a_full_queue_is_the_agents_to_hear_of_if_it_wants_to() -> None:
     """``when_full="raise"`` holds for records that are not made yet."""
     publisher = spool(FakeBroker(), max_bytes=3000, when_full="raise")
-    run = make_tracer(publisher, tools={"t": lambda: 1}).start_run().start()  # type: ignore[arg-type]
-    with pytest.raises(SpoolFull):
+    with pytest.raises(SpoolFull), make_tracer(publisher, tools={"t": lambda: 1}).start_run() as run:  # type: ignore[arg-type]
         run.tools.execute("t", {"text": "x" * 4000})
 
 

@@ -70,6 +70,7 @@ class Run:
         self._status: RunStatus | None = None
         self._error_type: str | None = None
         self._stop: SystemErrorStop | None = None
+        self._outermost = Position(self, None, start.parent_span_id)
         self._token: Token[Position | None] | None = None
         self._steps: dict[str, Step] = {}
         self._tokens: list[int | None] = [None, None]
@@ -89,7 +90,7 @@ class Run:
         self.recorder.record("RunStarted", lambda: self._start.body(self.recorder), at=self._start.at)
         # Entered last: a start that raises leaves nothing behind.
         self._is_open = True
-        self._token = position.enter(Position(self))
+        self._token = position.enter(self._outermost)
         lifetimes.opened(self)
         return self
 
@@ -419,7 +420,7 @@ class Run:
     def position(self) -> Position:
         """The current place in this run."""
         around = position.current_position()
-        return around if around is not None and around.run is self else Position(self)
+        return around if around is not None and around.run is self else self._outermost
 
     def current_step(self) -> Step | None:
         """The innermost step of this run around the current code."""
