@@ -171,6 +171,9 @@ def test_a_full_queue_is_the_agents_to_hear_of_if_it_wants_to() -> None:
     publisher = spool(FakeBroker(), max_bytes=3000, when_full="raise")
     with pytest.raises(SpoolFull), make_tracer(publisher, tools={"t": lambda: 1}).start_run() as run:  # type: ignore[arg-type]
         run.tools.execute("t", {"text": "x" * 4000})
+    while publisher.turn():
+        pass
+    assert run.finish()  # there is room again
 
 
 def test_loops_are_faults_at_once() -> None:
