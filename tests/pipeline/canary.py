@@ -13,6 +13,7 @@ from confluent_kafka import Consumer, Message, TopicPartition
 from pydantic import BaseModel
 
 from tachograph.console.database import Reader
+from tachograph.producers.artifacts.sealed import ArtifactKey, open_sealed
 from tachograph.schemas.settings import KafkaSettings, Settings
 from tachograph.schemas.topics import TOPICS
 
@@ -54,6 +55,13 @@ def folder(root: Path) -> Haystack:
     """Files below a folder, their names included."""
     files = [path for path in root.rglob("*") if path.is_file()]
     return Haystack({str(path.relative_to(root)): str(path).encode() + b"\n" + path.read_bytes() for path in files})
+
+
+def opened(root: Path) -> Haystack:
+    """What the sealed artifacts of a folder hold, for whoever has the key beside them."""
+    sealed = list(root.rglob("*.sealed"))
+    key = ArtifactKey.in_folder(root) if sealed else None
+    return Haystack({path.name: open_sealed(key, path.read_bytes()) for path in sealed if key is not None})
 
 
 def broker(kafka: KafkaSettings) -> Haystack:

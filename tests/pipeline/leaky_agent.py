@@ -135,6 +135,8 @@ class LeakyAgent:
             run.tools.execute("echo", tool_input, **where)
         with self._kept(), AttributionScope(task_id=secret, tool_use_id=secret, phase=secret):
             run.tools.execute("text", tool_input)
+        with self._kept():
+            run.tools.execute("echo", {"text": f"{said}. " * 2000})  # over 64 KB: to the artifact store
         for name in (secret, f"unknown {secret}", f"forbidden-{secret}", "skipped"):
             with self._kept():
                 run.tools.execute(name, tool_input, **where)

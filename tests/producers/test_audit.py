@@ -188,3 +188,12 @@ def test_the_audit_hook_serves_executors_without_a_run(tmp_path: Path) -> None:
         ("tool_call_complete", False, "division by zero"),
     ]
     assert SECRET not in trail.tool_calls_file.read_text()
+
+
+def test_lines_of_decision_events_say_what_was_done_in_which_run(tmp_path: Path) -> None:
+    """Runs of a session share a file, so the line names its run."""
+    with make_tracer(audit=tmp_path, options=explicit()).start_run("go", run_id="r1", session_id="s") as run:
+        run.no_op("nothing to do")
+        run.model_call(lambda **_: "fine", model="m", messages="q")
+    told = [line["data"] for line in read(tmp_path / "s" / "events.jsonl") if line["event"] == "DecisionEvent"]
+    assert told == [{"action_type": "no_op", "run_id": "r1"}, {"action_type": "message", "run_id": "r1"}]

@@ -16,9 +16,9 @@ P = ParamSpec("P")
 R = TypeVar("R")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, init=False)
 class ExecutionContext:
-    """What the current code is part of."""
+    """What the current code is part of. Frozen; made for every tool call, so its fields are set by hand."""
 
     task_id: str | None = None
     """Current task."""
@@ -28,6 +28,19 @@ class ExecutionContext:
     """planning, execution, validation, fix, or the agent's own word."""
     depth: int = 0
     """How many scopes are around this one."""
+
+    def __init__(
+        self,
+        task_id: str | None = None,
+        tool_use_id: str | None = None,
+        phase: str | None = None,
+        depth: int = 0,
+    ) -> None:
+        fields = self.__dict__
+        fields["task_id"] = task_id
+        fields["tool_use_id"] = tool_use_id
+        fields["phase"] = phase
+        fields["depth"] = depth
 
 
 _CURRENT: Final[ContextVar[ExecutionContext | None]] = ContextVar("tachograph_execution_context", default=None)

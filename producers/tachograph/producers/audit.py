@@ -11,10 +11,10 @@ from typing import IO, Any, Final
 
 import orjson
 
-from tachograph.producers.channel import rfc3339
 from tachograph.producers.clock import Clock, SystemClock
 from tachograph.producers.guard import Guard
 from tachograph.producers.hooks.types import ToolUseContext
+from tachograph.producers.run_messages import rfc3339
 
 DEFAULT_FOLDER: Final = Path(".tachograph/audit")
 PREVIEW_LIMIT: Final = 500

@@ -4,7 +4,7 @@ The last prompt and the raw tool outputs of a step stay in memory, within bounds
 """
 
 from collections import OrderedDict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Hashable
 from typing import Any, Final
 
 import orjson
@@ -35,9 +35,9 @@ class Faults:
         self._key = key
         self._stop = stop
         self._threshold = loop_threshold
-        self._calls: OrderedDict[tuple[str, str], int] = OrderedDict()
+        self._calls: OrderedDict[tuple[str, Hashable], int] = OrderedDict()
         self._prompts: OrderedDict[str | None, bytes] = OrderedDict()
-        self._outputs: deque[tuple[str | None, str, bytes]] = deque(maxlen=_MOST_OUTPUTS)
+        self._outputs: deque[tuple[str | None, str, str | bytes]] = deque(maxlen=_MOST_OUTPUTS)
         self._output_bytes = 0
         self._too_large: deque[tuple[str | None, str]] = deque(maxlen=_MOST_OUTPUTS)
         """Step and name of what could not be held for a capture: a fault of that step says that it is missing."""
@@ -54,7 +54,8 @@ class Faults:
 
     def saw_output(self, step_id: str | None, tool_use_id: str, output: Any) -> None:
         """Keep what a tool returned, raw."""
-        raw = _raw(output)
+        # A text is kept as it is, and made bytes if a fault asks for it.
+        raw = output if type(output) is str and output.isascii() else _raw(output)
         if raw is None:  # what has no bytes cannot be kept as bytes
             return
         if len(raw) > _MOST_BYTES:
@@ -67,8 +68,8 @@ class Faults:
         while self._output_bytes > _MOST_BYTES:
             self._forget()
 
-    def loops(self, tool_name: str, tool_input: str) -> bool:
-        """Count a call. True the one time that its repeats pass the threshold."""
+    def loops(self, tool_name: str, tool_input: Hashable) -> bool:
+        """Count a call. True the one time that its repeats pass the threshold. Inputs are equal if the given are."""
         call = (tool_name, tool_input)
         times = self._calls.pop(call, 0) + 1
         self._calls[call] = times
@@ -161,7 +162,11 @@ class Faults:
         if prompt is not None:
             held.append((SnapshotKind.PROMPT, None, prompt))
         outputs = list(self._outputs)
-        held += [(SnapshotKind.TOOL_OUTPUT, call, data) for step, call, data in outputs if step == step_id]
+        held += [
+            (SnapshotKind.TOOL_OUTPUT, call, data.encode() if isinstance(data, str) else data)
+            for step, call, data in outputs
+            if step == step_id
+        ]
         return held
 
     def _publish(  # noqa: PLR0917 - the parts of one thing

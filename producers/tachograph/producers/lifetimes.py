@@ -1,10 +1,12 @@
 """Runs that are open, or whose end is not kept yet. At interpreter exit they are closed as aborted, best effort."""
 
 import atexit
+import contextlib
 import os
 import threading
 from typing import TYPE_CHECKING
 
+from tachograph.producers.publishing import Dropped
 from tachograph.schemas.enums import RunStatus
 
 if TYPE_CHECKING:
@@ -37,10 +39,11 @@ def open_runs() -> "list[Run]":
 def close_all() -> None:
     """Close what is still open, the innermost run first; try once more what could not be ended."""
     for run in reversed(open_runs()):
-        if run.is_open:
-            run.close(status=RunStatus.ABORTED)
-        else:
-            run.finish()
+        with contextlib.suppress(Dropped):  # a spool that is full is no agent's to hear of any more
+            if run.is_open:
+                run.close(status=RunStatus.ABORTED)
+            else:
+                run.finish()
         ended(run)
 
 

@@ -1,16 +1,14 @@
 """Where in which run the current code is: one context variable for run, step and span."""
 
 from contextvars import ContextVar, Token
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from tachograph.producers.run import Run
     from tachograph.producers.step import Step
 
 
-@dataclass(frozen=True, slots=True)
-class Position:
+class Position(NamedTuple):
     """A place in a run. A new run starts a new one: parents never reach across traces."""
 
     run: "Run"

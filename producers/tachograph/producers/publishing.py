@@ -12,7 +12,7 @@
 Importing this module costs nothing: Kafka's client is imported by the thread that sends, when it first sends.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, Protocol, runtime_checkable
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Dropped",
+    "LateMessage",
     "Message",
     "MessageMalformed",
     "MessageTooLarge",
@@ -35,6 +36,7 @@ __all__ = [
     "SpoolOptions",
     "SpoolPublisher",
     "SpoolUnavailable",
+    "publish_late_of",
 ]
 
 
@@ -46,6 +48,20 @@ class Message(NamedTuple):
     """The trace id. Messages of one topic and key arrive in the order in which they were published."""
     value: bytes
     headers: tuple[tuple[str, bytes], ...] = ()
+
+
+class LateMessage(Protocol):
+    """A message that is redacted and encoded by the thread that sends it, in the order in which it was published."""
+
+    topic: str
+    size: int
+    """About how many bytes it holds in memory and will have: what bounds go by."""
+
+    def make(self) -> Message:
+        """The message. Called once."""
+
+    def instead(self, reason: DropReason) -> Message:
+        """What is sent in its place if what was made cannot be."""
 
 
 class Dropped(TachographError):  # noqa: N818 - says what became of the message, as the record EventsDropped does
@@ -140,6 +156,14 @@ class Publisher(Protocol):
 
     def stats(self) -> PublisherStats:
         """Counts so far."""
+
+
+def publish_late_of(publisher: Publisher) -> Callable[[LateMessage], None] | None:
+    """How this publisher takes messages that are not made yet; None if it does not: most must keep bytes at once."""
+    if not getattr(publisher, "takes_late", False):
+        return None
+    late: Callable[[LateMessage], None] = publisher.publish_late  # type: ignore[attr-defined]
+    return late
 
 
 def __getattr__(name: str) -> Any:

@@ -102,8 +102,16 @@ class Recorder:
             return None
         kept = self.channel.emit_body(name, body, span_id=span_id, event_id=event_id, at=at)
         if self.audit is not None:
-            self.audit.log_event(name, {key: body[key] for key in _TOLD if body.get(key) is not None}, at=at)
+            self.audit.log_event(name, self._told(body), at=at)
         return kept
+
+    def _told(self, body: dict[str, Any]) -> dict[str, Any]:
+        """What the audit trail repeats of a record."""
+        told = {key: body[key] for key in _TOLD if body.get(key) is not None}
+        action = body.get("agent_action")
+        if action is not None:
+            told |= {"action_type": action["action_type"], "run_id": body["session"]["run_id"]}
+        return told
 
     def metadata(self, given: Mapping[str, Any] | None) -> dict[str, Any]:
         """Metadata as it may be stored. What was refused is told by a signal that names the block list's key only."""

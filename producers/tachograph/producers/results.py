@@ -4,6 +4,10 @@ import threading
 from collections import deque
 from typing import Any, Final
 
+from tachograph.producers.late_capture import LateCapture
+from tachograph.producers.pointers import pair
+
+_LATE: Final = "late"
 _MOST: Final = 64  # results in one event
 _MOST_CHARACTERS: Final = 128 * 1024  # of their outputs together; beyond that the tool call's record has it
 
@@ -19,6 +23,12 @@ class PendingResults:
         """A result was handed to the agent."""
         self._results.append(result)
 
+    def add_late(self, tool_call_id: str, name: str, output: LateCapture, duration_ms: int) -> None:
+        """A result whose output is captured when it is needed."""
+        self._results.append(
+            {"tool_call_id": tool_call_id, "name": name, _LATE: output, "is_error": False, "duration_ms": duration_ms}
+        )
+
     def take(self) -> list[dict[str, Any]]:
         """Everything since the last decision event, oldest first."""
         with self._lock:
@@ -26,6 +36,8 @@ class PendingResults:
             self._results.clear()
         room = _MOST_CHARACTERS
         for result in reversed(taken):
+            if _LATE in result:
+                result["output"], result["output_pointer"] = pair(result.pop(_LATE).get())
             room -= len(result["output"] or "")
             if room < 0:
                 result["output"] = None

@@ -24,6 +24,7 @@ from tachograph.producers.run_start import RunStart
 from tachograph.producers.step import Step
 from tachograph.producers.tools.conduct import Witness
 from tachograph.producers.tools.executor import ToolExecutor
+from tachograph.producers.tools.late_legs import LateLegs
 from tachograph.producers.tools.legs import CallLegs
 from tachograph.schemas.enums import ActionType, DecisionType, FaultTrigger, RunStatus, SignalType
 
@@ -69,6 +70,7 @@ class Run:
         self._status: RunStatus | None = None
         self._error_type: str | None = None
         self._stop: SystemErrorStop | None = None
+        self._outermost = Position(self, None, start.parent_span_id)
         self._token: Token[Position | None] | None = None
         self._steps: dict[str, Step] = {}
         self._tokens: list[int | None] = [None, None]
@@ -88,7 +90,7 @@ class Run:
         self.recorder.record("RunStarted", lambda: self._start.body(self.recorder), at=self._start.at)
         # Entered last: a start that raises leaves nothing behind.
         self._is_open = True
-        self._token = position.enter(Position(self))
+        self._token = position.enter(self._outermost)
         lifetimes.opened(self)
         return self
 
@@ -418,7 +420,7 @@ class Run:
     def position(self) -> Position:
         """The current place in this run."""
         around = position.current_position()
-        return around if around is not None and around.run is self else Position(self)
+        return around if around is not None and around.run is self else self._outermost
 
     def current_step(self) -> Step | None:
         """The innermost step of this run around the current code."""
@@ -427,7 +429,9 @@ class Run:
     def witness(self) -> Witness:
         """What records a tool call."""
         self.check_going()
-        return CallLegs(self)
+        # A line of the audit trail is durable, and needs the captured form before the call goes on.
+        late = self.recorder.channel.takes_late and self.audit is None
+        return LateLegs(self) if late else CallLegs(self)
 
     def names(self, *given: str | None) -> tuple[str | None, ...]:
         """Names that the user gave, fit for records."""

@@ -14,6 +14,8 @@ class RunStart:
     run_id: str
     trace_id: str
     session_id: str
+    parent_span_id: str | None
+    """Span of somebody else's that the run is part of."""
     parent_run_id: str | None
     session_body: dict[str, Any]
     request_body: dict[str, Any]
@@ -32,5 +34,9 @@ class RunStart:
             "request": self.request_body,
             "parent_run_id": self.parent_run_id,
             "sdk": self.sdk,
-            "metadata": recorder.metadata(self.metadata),
+            "metadata": recorder.metadata(self.metadata) | self._parent_span(),
         }
+
+    def _parent_span(self) -> dict[str, Any]:
+        # So that a reader can tell a parent in somebody else's records from one that is missing.
+        return {} if self.parent_span_id is None else {"parent_span_id": self.parent_span_id}

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any, Final, Self
 
 from tachograph.producers import checks, lifetimes, position
 from tachograph.producers.clock import Clock, SystemClock
+from tachograph.producers.errors import RecordRefusedError
 from tachograph.producers.guard import Guard
 from tachograph.producers.hooks.types import HookRegistry
 from tachograph.producers.ids import Ids, RandomIds
 from tachograph.producers.labels import Labels
 from tachograph.producers.options import TracerOptions
 from tachograph.producers.publishing import Publisher
+from tachograph.producers.trace_ids import ForeignParent, parse_traceparent, trace_id_of
 from tachograph.producers.workspace import WorkspaceArtifacts
 from tachograph.schemas.enums import CaptureMode, Environment
 from tachograph.schemas.errors import ConfigError
@@ -107,6 +109,7 @@ class Tracer:
         session_id: str | None = None,
         run_id: str | None = None,
         trace_id: str | None = None,
+        traceparent: str | None = None,
         channel: str = "sdk",
         capture_mode: CaptureMode | str | None = None,
         metadata: Mapping[str, Any] | None = None,
@@ -115,6 +118,9 @@ class Tracer:
 
         Constraints are mappings with ``id, type, rule``, Constraint models, or rules as text. A run started inside
         another is its sub-agent's: it shares the session and names the other as its parent.
+
+        ``traceparent`` is the W3C header of a request that this run answers: the run joins its trace, below its span.
+        ``trace_id`` may be any name; one that is no W3C trace id is turned into one (``trace_ids.trace_id_of``).
         """
         from tachograph.producers.run import Run  # noqa: PLC0415 - see above
         from tachograph.producers.run_start import RunStart  # noqa: PLC0415 - see above
@@ -127,12 +133,15 @@ class Tracer:
             labels = Labels(policy)
         parent = position.current_run()
         run_id = checks.maybe_name(run_id, labels) or self._ids.uuid()
-        trace_id = checks.maybe_name(trace_id, labels) or self._ids.trace_id()
+        foreign = self._foreign(traceparent)
+        named = checks.maybe_name(trace_id, labels)  # redacted first: a hash of a short secret could be guessed
+        trace_id = trace_id_of(named) if named else self._ids.trace_id()
         session_id = checks.maybe_name(session_id, labels) or (parent.session_id if parent is not None else run_id)
         start = RunStart(
             run_id=run_id,
-            trace_id=trace_id,
+            trace_id=trace_id if foreign is None else foreign.trace_id,
             session_id=session_id,
+            parent_span_id=None if foreign is None else foreign.span_id,
             parent_run_id=None if parent is None else parent.run_id,
             session_body={
                 "session_id": session_id,
@@ -230,6 +239,15 @@ class Tracer:
             ids=self._ids,
             full_allowed=self._is_controlled,
         )
+
+    def _foreign(self, traceparent: str | None) -> ForeignParent | None:
+        if traceparent is None:
+            return None
+        foreign = parse_traceparent(traceparent) if isinstance(traceparent, str) else None
+        if foreign is None:
+            advice = "is a W3C header, 00-<32 digits>-<16 digits>-<2 digits>; leave it out to start a trace"
+            self.guard.swallow("traceparent", RecordRefusedError("traceparent", advice))
+        return foreign
 
     def _request(
         self, request: Any, constraints: Iterable[Any], policy: "CapturePolicy", labels: Labels, channel: str

@@ -81,6 +81,7 @@ def check(publisher: InMemoryPublisher, provider: str, call_id: str, completion_
     }
     assert provenance["provider"] == provider
     assert provenance["prompt_bundle_hash"] == prompt_bundle_hash(sent)
+    assert provenance["sent_hash"] == prompt_bundle_hash(sent)
     assert provenance["parameters"] == {"temperature": 0.5, "top_p": None, "max_tokens": 64}
     assert output["output_raw"] == "Let me look."
     assert output["completion_id"] == completion_id
@@ -236,3 +237,79 @@ def test_outside_of_a_run_the_client_works_as_before(server: Any) -> None:
 def test_what_is_no_client_is_refused_with_advice(instrument: Any, package: str) -> None:
     with pytest.raises(NotAClientError, match=f"pip install {package}"):
         instrument(object())
+
+
+class _AddsAMessage:
+    """Middleware below the boundary: the clients' own seam for changing a request."""
+
+    def _prepare_options(self, options: Any) -> Any:
+        added = {"role": "user", "content": "and be quick"}
+        options.json_data = options.json_data | {"messages": [*options.json_data["messages"], added]}
+        return options
+
+
+class _Anthropic(_AddsAMessage, anthropic.Anthropic):
+    pass
+
+
+class _OpenAI(_AddsAMessage, openai.OpenAI):
+    pass
+
+
+class _AsyncOpenAI(openai.AsyncOpenAI):
+    async def _prepare_options(self, options: Any) -> Any:
+        return _AddsAMessage()._prepare_options(options)
+
+
+@pytest.mark.parametrize("kind", ["anthropic", "openai", "async openai"])
+def test_a_prompt_changed_on_its_way_has_another_hash(server: Any, publisher: InMemoryPublisher, kind: str) -> None:
+    """The bundle is what the agent gave; the hash of what left is that of what the server received."""
+    fields: dict[str, Any] = {"api_key": "k", "max_retries": 0}
+
+    async def ask() -> None:
+        async with _AsyncOpenAI(base_url=f"{server.address}/v1", **fields) as client:
+            await instrument_openai(client).chat.completions.create(**CHAT)
+
+    with make_tracer(publisher).start_run():
+        if kind == "anthropic":
+            with _Anthropic(base_url=server.address, **fields) as client:
+                instrument_anthropic(client).messages.create(**ANTHROPIC)
+        elif kind == "openai":
+            with _OpenAI(base_url=f"{server.address}/v1", **fields) as client:
+                instrument_openai(client).chat.completions.create(**CHAT)
+        else:
+            asyncio.run(ask())
+    bundle = {
+        "messages": [
+            {"role": "system", "content": "be brief"},
+            {"role": "user", "content": "hi"},
+        ],
+        "retrieval": {"enabled": False, "sources": [], "snippets": None},
+        "tools": [{"name": "search", "description": "finds", "schema": SCHEMA}],
+        "transformations": [],
+    }
+    received = {"role": "user", "content": "and be quick"}
+    assert server.received[0]["messages"][-1] == received
+    provenance = publisher.of("DecisionEvent")[0]["prompt_provenance"]
+    assert provenance["prompt_bundle_hash"] == prompt_bundle_hash(bundle)
+    assert provenance["sent_hash"] == prompt_bundle_hash(bundle | {"messages": [*bundle["messages"], received]})  # type: ignore[misc]
+
+
+def test_a_conversation_with_the_clients_own_objects_is_sent_as_given(server: Any, publisher: InMemoryPublisher) -> None:
+    """Nulls that the client writes or leaves out are no difference."""
+    with clients(server, "openai") as client, make_tracer(publisher).start_run():
+        instrument_openai(client)
+        asked = client.chat.completions.create(**CHAT).choices[0].message
+        result = {"role": "tool", "tool_call_id": "call_1", "content": "found", "name": None}
+        client.chat.completions.create(**(CHAT | {"messages": [*CHAT["messages"], asked, result]}))
+    for event in publisher.of("DecisionEvent"):
+        provenance = event["prompt_provenance"]
+        assert provenance["sent_hash"] == provenance["prompt_bundle_hash"] is not None
+
+
+def test_a_client_whose_transport_cannot_be_watched_has_no_sent_hash(publisher: InMemoryPublisher) -> None:
+    """None is the honest answer: nobody looked."""
+    client = SimpleNamespace(messages=SimpleNamespace(create=lambda **_: "hello"))
+    with make_tracer(publisher).start_run():
+        assert instrument_anthropic(client).messages.create(model="m", messages=MESSAGES) == "hello"
+    assert publisher.of("DecisionEvent")[0]["prompt_provenance"]["sent_hash"] is None

@@ -6,6 +6,7 @@ from types import TracebackType
 from typing import Any, Final, TypeVar
 
 from tachograph.producers.adapters.boundary import Dialect, instrument, parameters, read, sent
+from tachograph.producers.adapters.transport import sending, watch
 from tachograph.producers.errors import NotAClientError
 from tachograph.producers.model.call import ModelCall
 from tachograph.producers.model.response import ModelResponse, RequestedCall, arguments_of, part
@@ -29,6 +30,7 @@ def instrument_anthropic(client: C) -> C:
             "instrument_anthropic needs a client of the anthropic package: pip install anthropic, then pass "
             "anthropic.Anthropic() or anthropic.AsyncAnthropic()"
         )
+    watch(client)
     for resource in (messages, getattr(getattr(client, "beta", None), "messages", None)):
         instrument(resource, "create", DIALECT)
         instrument(resource, "parse", DIALECT)
@@ -131,7 +133,8 @@ class _RecordedManager:
     def __enter__(self) -> Any:
         self._call.begin()
         try:
-            self._stream = self._manager.__enter__()
+            with sending(self._call, _prompt):
+                self._stream = self._manager.__enter__()
         except BaseException as error:
             self._call.end(error)
             raise
@@ -148,7 +151,8 @@ class _RecordedManager:
     async def __aenter__(self) -> Any:
         self._call.begin()
         try:
-            self._stream = await self._manager.__aenter__()
+            with sending(self._call, _prompt):
+                self._stream = await self._manager.__aenter__()
         except BaseException as error:
             self._call.end(error)
             raise

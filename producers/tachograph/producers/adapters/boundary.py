@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Protocol
 
 from tachograph.producers.adapters.streams import AsyncRecordedStream, RecordedStream
+from tachograph.producers.adapters.transport import Prompt, sending
 from tachograph.producers.model.call import ModelCall
 from tachograph.producers.model.response import ModelResponse, read_response
 from tachograph.producers.position import current_run
@@ -32,8 +33,8 @@ class Dialect:
     """How one API of one provider speaks."""
 
     provider: str
-    prompt: Callable[[Mapping[str, Any]], dict[str, Any]]
-    """Arguments of a call, as arguments of ModelCall."""
+    prompt: Prompt
+    """Arguments of a call, or the body they become, as arguments of ModelCall."""
     accumulator: Callable[[], Accumulator]
 
 
@@ -53,7 +54,8 @@ def instrument(resource: Any, name: str, dialect: Dialect) -> None:
         given = sent(kwargs)
         call = ModelCall(run, provider=dialect.provider, **dialect.prompt(given), reader=read).begin()
         try:
-            result = original(*args, **kwargs)
+            with sending(call, dialect.prompt):
+                result = original(*args, **kwargs)
         except BaseException as error:
             call.end(error)
             raise
@@ -78,7 +80,8 @@ def settle(call: ModelCall, dialect: Dialect, result: Any) -> Any:
 
 async def _awaited(call: ModelCall, dialect: Dialect, pending: Any) -> Any:
     try:
-        result = await pending
+        with sending(call, dialect.prompt):
+            result = await pending
     except BaseException as error:
         call.end(error)
         raise

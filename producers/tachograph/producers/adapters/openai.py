@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from typing import Any, Final, TypeVar
 
 from tachograph.producers.adapters.boundary import Dialect, instrument, parameters
+from tachograph.producers.adapters.transport import watch
 from tachograph.producers.errors import NotAClientError
 from tachograph.producers.model.response import ModelResponse, RequestedCall, arguments_of, part, read_response
 
@@ -29,6 +30,7 @@ def instrument_openai(client: C) -> C:
             "instrument_openai needs a client of the openai package: pip install openai, then pass openai.OpenAI() or "
             "openai.AsyncOpenAI()"
         )
+    watch(client)
     for name in ("create", "parse"):
         instrument(chat, name, CHAT)
         instrument(responses, name, RESPONSES)

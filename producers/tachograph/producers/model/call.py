@@ -14,6 +14,7 @@ from tachograph.producers.decision_event import event_body
 from tachograph.producers.model.bundle import build_bundle
 from tachograph.producers.model.provenance import output_body, provenance_body
 from tachograph.producers.model.response import ModelResponse, RequestedCall, read_response
+from tachograph.producers.model.sent import sent_hash as hash_of_sent
 from tachograph.producers.redaction import Budget, Redactor
 from tachograph.schemas.canonical import CanonicalError, canonical_bytes
 from tachograph.schemas.enums import ActionType, CaptureMode, Provider
@@ -74,6 +75,8 @@ class ModelCall:
         }
         self._response: ModelResponse | None = None
         self._bundle: dict[str, Any] | None = None
+        self._left: dict[str, Any] | None = None
+        """The bundle of the request that left, if somebody looked."""
         self._started = 0
         self.event_id: str | None = None
         """Id of the DecisionEvent, once it is recorded and kept."""
@@ -91,6 +94,10 @@ class ModelCall:
             self._response = ModelResponse()
             self._run.recorder.guard.swallow("model response", error)
         return response
+
+    def saw_sent(self, *, messages: Any, system: Any = None, tools: Iterable[Any] | None = None, **_rest: Any) -> None:
+        """Take note of what left for the provider, after whatever may have changed it on the way."""
+        self._left = self._plain_bundle(messages, system, tools)
 
     def swallow(self, place: str, error: Exception) -> None:
         """Deal with an error of whoever reads the response."""
@@ -204,10 +211,14 @@ class ModelCall:
 
     def _sent(self) -> dict[str, Any]:
         given = self._given
+        return self._plain_bundle(given["messages"], given["system"], given["tools"])
+
+    def _plain_bundle(self, messages: Any, system: Any, tools: Iterable[Any] | None) -> dict[str, Any]:
+        given = self._given
         bundle = build_bundle(
-            given["messages"],
-            system=given["system"],
-            tools=given["tools"],
+            messages,
+            system=system,
+            tools=tools,
             retrieval=given["retrieval"],
             transformations=given["transformations"],
         )
@@ -218,13 +229,15 @@ class ModelCall:
 
     def _provenance(self, policy: CapturePolicy) -> dict[str, Any]:
         given = self._given
+        bundle = self._bundle if self._bundle is not None else self._sent()
+        left = given["sent_hash"]
         return provenance_body(
-            self._bundle if self._bundle is not None else self._sent(),
+            bundle,
             policy,
             provider=checks.member("provider", given["provider"], Provider),
             model=checks.name("model", given["model"], self._run.recorder.label),
             parameters=given["parameters"] or {},
-            sent_hash=given["sent_hash"],
+            sent_hash=left if left is not None or self._left is None else hash_of_sent(bundle, self._left),
         )
 
 

@@ -8,7 +8,7 @@ from collections import deque
 from pathlib import Path
 from typing import Any, Protocol
 
-from tachograph.producers.publishing import Message
+from tachograph.producers.publishing import LateMessage, Message
 from tachograph.producers.spool.files import Files
 from tachograph.producers.spool.frames import encode_frame
 from tachograph.producers.spool.segment import OpenSegment, SegmentName, encode_header, write_all
@@ -21,8 +21,9 @@ class Inlet(Protocol):
 
     total: int
 
-    def append(self, body: bytes, message: Message, size: int) -> Any:
-        """Keep one message, whose frame has ``size`` bytes. Gives a ticket. ``body`` is empty at level memory."""
+    def append(self, body: bytes, message: Message | LateMessage, size: int) -> Any:
+        """Keep one message, whose frame has ``size`` bytes. Gives a ticket. ``body`` is empty at level memory, and
+        only there a message may be one that is not made yet."""
 
     def commit(self, ticket: Any) -> None:
         """Return once the message is on disk. Called without the publisher's lock."""
@@ -60,7 +61,7 @@ class FileInlet:
     def append(
         self,
         body: bytes,
-        message: Message,  # noqa: ARG002 - as the queue's
+        message: Message | LateMessage,  # noqa: ARG002 - as the queue's
         size: int,  # noqa: ARG002 - as the queue's
     ) -> tuple[OpenSegment, int]:
         """Write one frame. What it returns is for ``commit``."""
@@ -196,10 +197,10 @@ class QueueInlet:
     """Keeps messages in memory."""
 
     def __init__(self) -> None:
-        self.queue: deque[tuple[int, Message, int]] = deque()
+        self.queue: deque[tuple[int, Message | LateMessage, int]] = deque()
         self.total = 0
 
-    def append(self, body: bytes, message: Message, size: int) -> None:  # noqa: ARG002 - as the file's
+    def append(self, body: bytes, message: Message | LateMessage, size: int) -> None:  # noqa: ARG002 - as the file's
         """Cannot fail."""
         self.queue.append((self.total, message, size))
         self.total += 1

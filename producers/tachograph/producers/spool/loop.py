@@ -83,6 +83,9 @@ class SendLoop:
 
     def wake(self) -> None:
         """There is something to send."""
+        # Said before the thread can say it itself: it gets the interpreter milliseconds later, and until then every
+        # caller would wake it again, for 2 µs each.
+        self.asleep = False
         self._wake.set()
 
     def hurry(self, *, on: bool) -> None:

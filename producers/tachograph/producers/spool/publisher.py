@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 from tachograph.producers.publishing import (
     Dropped,
+    LateMessage,
     Message,
     MessageMalformed,
     MessageTooLarge,
@@ -113,6 +114,24 @@ class SpoolPublisher:
         if self._loop is not None and self._loop.asleep:
             self._loop.wake()
 
+    @property
+    def takes_late(self) -> bool:
+        """Whether messages may be made by the thread that sends: where nothing is promised beyond this process."""
+        return self._frameless
+
+    def publish_late(self, late: LateMessage) -> None:
+        """Queue a message that is not made yet. Only at level ``memory``; bounded and dropped like any other."""
+        size = late.size
+        with self._lock:
+            if self._taken - self._freed + size > self._max_bytes:
+                self._make_room(size)
+            inlet = self._inlets.get(late.topic) or self._open_inlet(late.topic)
+            inlet.append(b"", late, size)
+            self._taken += size
+            self._spooled += 1
+        if self._loop is not None and self._loop.asleep:
+            self._loop.wake()
+
     def flush(self, timeout: float) -> bool:
         """Wait for the broker; see Publisher. False also if one of the messages was refused for good."""
         with self._lock:
@@ -173,12 +192,14 @@ class SpoolPublisher:
         return self._loop is not None and self._loop.turn()
 
     def before_fork(self) -> None:
-        """Let no append be half done."""
+        """Let no append be half done, and no late message: redaction has locks of its own, which a child inherits."""
+        self._making.acquire()
         self._lock.acquire()
 
     def after_fork_in_parent(self) -> None:
         """Go on."""
         self._lock.release()
+        self._making.release()
 
     def after_fork_in_child(self) -> None:
         """Leave everything to the parent; the first ``publish`` makes a spool of our own."""
@@ -194,6 +215,8 @@ class SpoolPublisher:
     def _begin(self) -> None:
         self._options = self._asked
         self._lock = threading.RLock()  # a signal handler or a finaliser may publish while its thread does
+        self._making = threading.RLock()
+        """Held while a late message is made. Taken before ``_lock`` where both are."""
         self._changed = threading.Condition(self._lock)
         self._waiters = 0
         self._inlets: dict[str, Inlet] = {}
@@ -246,7 +269,7 @@ class SpoolPublisher:
         if self._loop is None:
             self._drop(SpoolUnavailable("the spool's folder is unusable"))
         own = (
-            in_memory(self._spool, topic)
+            in_memory(self._spool, topic, self._make)
             if self._home is None
             else in_files(self._files, self._home, topic, self._options)
         )
@@ -254,6 +277,15 @@ class SpoolPublisher:
         self._topics[topic] = own
         self._inlets[topic] = own.inlet
         return own.inlet
+
+    def _make(self, late: LateMessage) -> Message:
+        """Called by the sending thread."""
+        with self._making:
+            message = late.make()
+            if body_size(message) + PREFIX_SIZE > self._max_frame:
+                self._dropped[DropReason.TOO_LARGE] += 1
+                message = late.instead(DropReason.TOO_LARGE)
+            return message
 
     def _commit(self, inlet: Inlet, ticket: object, size: int) -> None:
         try:

@@ -2,10 +2,11 @@
 
 import os
 from collections import deque
+from collections.abc import Callable
 from pathlib import Path
 from typing import Final, NamedTuple, Protocol
 
-from tachograph.producers.publishing import Message
+from tachograph.producers.publishing import LateMessage, Message
 from tachograph.producers.spool.files import Files
 from tachograph.producers.spool.frames import decode_body, scan
 from tachograph.producers.spool.segment import HEADER_SIZE, SegmentName
@@ -183,11 +184,16 @@ class FoundShelf:
         self._numbers.remove(number)
 
 
+Make = Callable[[LateMessage], Message]
+"""Redacts and encodes a message that was published before it was made."""
+
+
 class QueueSource:
     """Messages that were never in a file. All are of segment 1."""
 
-    def __init__(self, queue: deque[tuple[int, Message, int]]) -> None:
+    def __init__(self, queue: deque[tuple[int, Message | LateMessage, int]], make: Make) -> None:
         self._queue = queue
+        self._make = make
         self.segment = 1
         self.corrupt = 0
 
@@ -200,8 +206,15 @@ class QueueSource:
         """The next messages."""
         items: list[Item] = []
         while self._queue and len(items) < limit:
-            index, message, size = self._queue.popleft()
-            items.append(Item(1, index, message, size))
+            index, message, size = self._queue[0]
+            try:
+                made = message if isinstance(message, Message) else self._make(message)
+            except Exception:
+                if items:  # they are not to be lost with it; it is still there, and raises next time
+                    return items
+                raise
+            self._queue.popleft()
+            items.append(Item(1, index, made, size))
         return items
 
     def has_before(self, segment: int) -> bool:  # noqa: ARG002 - there are no files

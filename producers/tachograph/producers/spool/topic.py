@@ -7,7 +7,7 @@ from tachograph.producers.spool.files import Files
 from tachograph.producers.spool.inlet import FileInlet, Inlet, QueueInlet
 from tachograph.producers.spool.lane import Lane
 from tachograph.producers.spool.options import SpoolOptions
-from tachograph.producers.spool.source import QueueSource, SegmentSource
+from tachograph.producers.spool.source import Make, QueueSource, SegmentSource
 from tachograph.producers.spool.subfolder import Subfolder
 
 
@@ -23,10 +23,10 @@ class OwnTopic(NamedTuple):
         return self.lane.passed >= self.inlet.total
 
 
-def in_memory(spool: bytes, name: str) -> OwnTopic:
-    """A topic without files."""
+def in_memory(spool: bytes, name: str, make: Make) -> OwnTopic:
+    """A topic without files. ``make`` is for messages that are not made yet."""
     inlet = QueueInlet()
-    return OwnTopic(inlet, Lane(spool, name, QueueSource(inlet.queue), None))
+    return OwnTopic(inlet, Lane(spool, name, QueueSource(inlet.queue, make), None))
 
 
 def in_files(files: Files, home: Subfolder, name: str, options: SpoolOptions) -> OwnTopic:

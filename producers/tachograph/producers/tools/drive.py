@@ -6,7 +6,8 @@ from collections.abc import Awaitable, Callable
 from types import CoroutineType
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from tachograph.producers.tools.conduct import CallTool, Course
+from tachograph.producers import attribution
+from tachograph.producers.tools.conduct import CallTool, Course, Telling, Witness
 
 if TYPE_CHECKING:  # 20 ms that an agent without async code need not pay
     import asyncio
@@ -31,6 +32,26 @@ def drive(course: Course, invoke: Invoke, *, hook_timeout: float | None, tool_ti
                 effect = course.send(result)
     except StopIteration:
         return
+
+
+def drive_straight(telling: Telling, witness: Witness, invoke: Invoke, *, tool_timeout: float | None) -> None:
+    """The course of a call without hooks in plain code, without the detour: 2 of 7 µs. A test holds the two together."""
+    witness.before(telling)
+    if telling.error is None:
+        token = attribution.enter(telling.execution)
+        place = witness.inside(telling)
+        started = witness.steady_ns()
+        try:
+            output = invoke(telling.context.tool_input)
+            telling.output = BackgroundLoop.run(output, tool_timeout) if _is_awaitable(output) else output
+        except BaseException as error:  # noqa: BLE001 - recorded, and raised again by the caller
+            telling.error = error
+        finally:
+            telling.duration_ns = witness.steady_ns() - started
+            witness.outside(place)
+            attribution.leave(token)
+    witness.after(telling)
+    witness.handed_back(telling)
 
 
 async def adrive(course: Course, invoke: Invoke, *, hook_timeout: float | None, tool_timeout: float | None) -> None:

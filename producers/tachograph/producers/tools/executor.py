@@ -9,7 +9,7 @@ from tachograph.producers.hooks.types import HookRegistry, ToolUseContext
 from tachograph.producers.ids import Ids, RandomIds
 from tachograph.producers.options import DEFAULT_HOOK_TIMEOUT
 from tachograph.producers.tools.conduct import Telling, Witness, conduct
-from tachograph.producers.tools.drive import adrive, drive
+from tachograph.producers.tools.drive import adrive, drive, drive_straight
 from tachograph.producers.tools.pause import PausedCall
 from tachograph.producers.tools.unseen import Unseen
 
@@ -57,7 +57,8 @@ class ToolExecutor:
         self.tools: dict[str, Any] = dict(tools or {})
         self.hooks = hook_registry if hook_registry is not None else HookRegistry()
         self._run = run
-        self._timeouts = {"hook_timeout": hook_timeout, "tool_timeout": tool_timeout}
+        self._hook_timeout = hook_timeout
+        self._tool_timeout = tool_timeout
         self._on_hook_error: Literal["continue", "abort"] = on_hook_error
         self._ids = ids or (run.recorder.ids if run is not None else RandomIds())
 
@@ -82,8 +83,16 @@ class ToolExecutor:
         HookAbortError.
         """
         telling, witness = self._begin(tool_name, tool_input, tool_use_id, task_id, parent_tool_use_id, phase)
-        course = conduct(self.hooks, telling, witness, on_hook_error=self._on_hook_error)
-        drive(course, self._invoke(tool_name, witness), **self._timeouts)
+        invoke = self._invoke(tool_name, witness)
+        if self.hooks.matchers:
+            drive(
+                conduct(self.hooks, telling, witness, on_hook_error=self._on_hook_error),
+                invoke,
+                hook_timeout=self._hook_timeout,
+                tool_timeout=self._tool_timeout,
+            )
+        else:
+            drive_straight(telling, witness, invoke, tool_timeout=self._tool_timeout)
         if telling.error is not None:
             raise telling.error
         return telling.output
@@ -101,7 +110,8 @@ class ToolExecutor:
         """Run a tool from async code. See ``execute``."""
         telling, witness = self._begin(tool_name, tool_input, tool_use_id, task_id, parent_tool_use_id, phase)
         course = conduct(self.hooks, telling, witness, on_hook_error=self._on_hook_error)
-        await adrive(course, self._invoke(tool_name, witness), **self._timeouts)
+        invoke = self._invoke(tool_name, witness)
+        await adrive(course, invoke, hook_timeout=self._hook_timeout, tool_timeout=self._tool_timeout)
         if telling.error is not None:
             raise telling.error
         return telling.output
@@ -126,7 +136,7 @@ class ToolExecutor:
         """
         telling, witness = self._begin(tool_name, tool_input, tool_use_id, task_id, parent_tool_use_id, phase)
         course = conduct(self.hooks, telling, witness, on_hook_error=self._on_hook_error)
-        return PausedCall(course, telling, self._timeouts["hook_timeout"])
+        return PausedCall(course, telling, self._hook_timeout)
 
     def _begin(  # noqa: PLR0917 - the parts of one thing
         self,
@@ -147,12 +157,12 @@ class ToolExecutor:
                 tool_use_id, task_id, parent_tool_use_id, phase
             )
         context = ToolUseContext(
-            tool_name=tool_name,
-            tool_input={} if tool_input is None else tool_input,
-            tool_use_id=tool_use_id or self._ids.uuid(),
-            task_id=task_id,
-            parent_tool_use_id=parent_tool_use_id,
-            phase=phase,
+            tool_name,
+            {} if tool_input is None else tool_input,
+            tool_use_id or self._ids.uuid(),
+            task_id,
+            parent_tool_use_id,
+            phase,
         )
         execution = attribution.nested(task_id, context.tool_use_id, phase)
         witness: Witness = Unseen() if self._run is None else self._run.witness()

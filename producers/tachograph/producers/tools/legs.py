@@ -1,5 +1,6 @@
 """The witness of a tool call inside a run: writes its legs, keeps its output for faults, and watches for them."""
 
+from collections.abc import Hashable
 from contextvars import Token
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
@@ -17,8 +18,8 @@ from tachograph.schemas.enums import FaultTrigger, ToolLeg
 if TYPE_CHECKING:
     from tachograph.producers.run import Run
 
-_NAME: Final = "ToolCallRecord"
-_NANOS_PER_MS: Final = 1_000_000
+RECORD_NAME: Final = "ToolCallRecord"
+NANOS_PER_MS: Final = 1_000_000
 
 
 class CallLegs:
@@ -28,16 +29,16 @@ class CallLegs:
         self._run = run
         self._recorder = run.recorder
         self._span_id = run.recorder.ids.span_id()
+        self.steady_ns = run.recorder.clock.steady_ns
         around = position.current_position()
         self._step = around.step if around is not None and around.run is run else None
-        self._identity: CallIdentity | None = None
-        self._input: str | None = None
+        self._telling: Telling | None = None
+        self._shared: CallIdentity | None = None
+        self._call: Hashable = None
+        """What tells this call from others in the eyes of the loop guard."""
+        self._looped: bool | None = None
         self._output: str | None = None
         self._tool_name = ""
-
-    def steady_ns(self) -> int:
-        """The run's steady clock."""
-        return self._recorder.clock.steady_ns()
 
     def shown(self, name: str) -> str:
         """The name as records carry it."""
@@ -54,7 +55,7 @@ class CallLegs:
         except RecorderStop:
             raise
         except Exception as error:  # noqa: BLE001 - the guard decides
-            self._recorder.channel.lose(_NAME)
+            self._recorder.channel.lose(RECORD_NAME)
             self._recorder.guard.swallow("tool call", error)
 
     def inside(self, telling: Telling) -> Token[Position | None]:  # noqa: ARG002 - the seam's shape
@@ -72,34 +73,50 @@ class CallLegs:
         except RecorderStop:
             raise
         except Exception as error:  # noqa: BLE001 - the guard decides
-            self._recorder.channel.lose(_NAME)
+            self._recorder.channel.lose(RECORD_NAME)
             self._recorder.guard.swallow("tool call", error)
         self._watch(telling)
 
     def handed_back(self, telling: Telling) -> None:
         """Write the result leg. It repeats no content: the post leg has what the agent gets."""
-        if self._identity is None:
+        if not self._begun:
             return
-        duration = telling.duration_ns // _NANOS_PER_MS
+        duration = telling.duration_ns // NANOS_PER_MS
         failed = None if telling.error is None else self._recorder.label(error_name(telling.error), 200)
         tail = leg_tail(
             self._identity, ToolLeg.RESULT, duration_ms=duration, error_type=failed, skipped=telling.skipped
         )
-        self._recorder.channel.emit(_NAME, tail, span_id=self._span_id)
+        self._recorder.channel.emit(RECORD_NAME, tail, span_id=self._span_id)
+
+    @property
+    def _begun(self) -> bool:
+        """Whether the call could be named: without that there is nothing to tell of it."""
+        return self._telling is not None
+
+    def _identify(self, telling: Telling) -> None:
+        self._tool_name = self.shown(telling.context.tool_name)
+        self._telling = telling
+
+    @property
+    def _identity(self) -> CallIdentity:
+        """What all legs share. Two threads may both make it; they make the same."""
+        if self._shared is None:
+            assert self._telling is not None
+            self._shared = CallIdentity(
+                self._telling.context,
+                self._telling.execution,
+                tool_name=self._tool_name,
+                span_id=self._span_id,
+                step_id=None if self._step is None else self._step.step_id,
+                capture_mode=self._recorder.policy.mode.value,
+            )
+        return self._shared
 
     def _before(self, telling: Telling) -> None:
         recorder, context = self._recorder, telling.context
-        self._tool_name = self.shown(context.tool_name)
-        self._identity = CallIdentity(
-            context,
-            telling.execution,
-            tool_name=self._tool_name,
-            span_id=self._span_id,
-            step_id=None if self._step is None else self._step.step_id,
-            capture_mode=recorder.policy.mode.value,
-        )
+        self._identify(telling)
         captured = recorder.policy.value(context.tool_input)
-        self._input = captured.text
+        self._call = captured.text
         inline, pointer = (captured.text, None) if captured.pointer is None else pair(captured)
         tail = leg_tail(
             self._identity,
@@ -111,15 +128,15 @@ class CallLegs:
             metadata=recorder.metadata(telling.metadata),
         )
         at = recorder.clock.now_micros()
-        recorder.channel.emit(_NAME, tail, at=at, span_id=self._span_id)
+        recorder.channel.emit(RECORD_NAME, tail, at=at, span_id=self._span_id)
         if self._run.audit is not None:
             self._run.audit.log_tool_start(self._named(context), captured.text, at=at)
 
     def _after(self, telling: Telling) -> None:
         recorder = self._recorder
-        if self._identity is None:
+        if not self._begun:
             return
-        duration = telling.duration_ns // _NANOS_PER_MS
+        duration = telling.duration_ns // NANOS_PER_MS
         inline = pointer = error_type = error_text = None
         if telling.error is not None:
             error_type = recorder.label(error_name(telling.error), 200)
@@ -141,7 +158,7 @@ class CallLegs:
             metadata=recorder.metadata(telling.metadata),
         )
         at = recorder.clock.now_micros()
-        recorder.channel.emit(_NAME, tail, at=at, span_id=self._span_id)
+        recorder.channel.emit(RECORD_NAME, tail, at=at, span_id=self._span_id)
         self._run.results.add(
             tool_call_id=telling.context.tool_use_id,
             name=self._tool_name,
@@ -171,7 +188,7 @@ class CallLegs:
             self._run.seen(error)
             trigger = FaultTrigger.TOOL_TIMEOUT if isinstance(error, TimeoutError) else FaultTrigger.TOOL_ERROR
             faults.fault(trigger, error=error, step_id=step_id, span_id=self._span_id, tool_use_id=tool_use_id)
-        elif self._input is not None and faults.loops(self._tool_name, self._input):
+        elif self._loops():
             faults.fault(
                 FaultTrigger.LOOP_GUARD,
                 error_type="LoopGuard",
@@ -179,6 +196,12 @@ class CallLegs:
                 span_id=self._span_id,
                 tool_use_id=tool_use_id,
             )
+
+    def _loops(self) -> bool:
+        """Whether this call is one too many of its kind. Counted when first asked."""
+        if self._looped is None:
+            self._looped = self._call is not None and self._run.faults.loops(self._tool_name, self._call)
+        return self._looped
 
     def _named(self, context: ToolUseContext) -> ToolUseContext:
         return replace(context, tool_name=self._tool_name)
