@@ -46,6 +46,18 @@ SINK_POISON: Final = Metric(
 SINK_INSERT_SECONDS: Final = Metric(
     "tachograph_sink_insert_seconds", MetricKind.HISTOGRAM, "Time of one insert.", ("table",)
 )
+ALERTS_READ: Final = Metric(
+    "tachograph_alerts_violations", MetricKind.COUNTER, "Violations read by alerting.", ("kind",)
+)
+ALERTS_SENT: Final = Metric(
+    "tachograph_alerts_deliveries",
+    MetricKind.COUNTER,
+    "Attempts at delivery by what came of them.",
+    ("type", "outcome"),
+)
+ALERTS_WAITING: Final = Metric(
+    "tachograph_alerts_waiting", MetricKind.GAUGE, "Alerts read and not yet delivered to all who hear of them."
+)
 SPOOL_RECORDS: Final = Metric(
     "tachograph_spool_records", MetricKind.COUNTER, "Records by what became of them.", ("state",)
 )
@@ -61,6 +73,9 @@ METRICS: Final = (
     SINK_REPEATS,
     SINK_POISON,
     SINK_INSERT_SECONDS,
+    ALERTS_READ,
+    ALERTS_SENT,
+    ALERTS_WAITING,
     SPOOL_RECORDS,
     SPOOL_BYTES,
 )

@@ -144,6 +144,25 @@ class SinkSettings(_Section):
     """Silence after which the broker gives a sink's partitions to another."""
 
 
+class AlertSettings(_Section):
+    """The consumer that turns violations into alerts."""
+
+    group_id: str = "tachograph-alerts"
+    """Consumer group. What it has committed was delivered, or is a dead letter."""
+
+    instance_id: str = ""
+    """Static group membership, as for the worker."""
+
+    routes: Path | None = None
+    """YAML file that says who hears of what. Unset: everything goes to stdout as JSON lines."""
+
+    max_waiting: Annotated[int, Field(ge=1)] = 10_000
+    """Alerts that may wait in memory. Past it, quiet hours end early, and then nothing more is read."""
+
+    session_timeout_s: Annotated[float, Field(ge=1)] = 10.0
+    """Silence after which the broker gives the partitions to another."""
+
+
 class LocalSettings(_Section):
     """The servers that ``tachograph up`` starts on this machine. A port of 0 means any free one."""
 
@@ -186,6 +205,7 @@ class Settings(BaseSettings):
     worker: WorkerSettings = WorkerSettings()
     dlq: DeadLetterSettings = DeadLetterSettings()
     sink: SinkSettings = SinkSettings()
+    alerts: AlertSettings = AlertSettings()
     local: LocalSettings = LocalSettings()
 
 

@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from tachograph.console.cli import configuration, demonstration, pipeline, reading, recorder, stack
+from tachograph.console.cli import alerts, configuration, demonstration, pipeline, reading, recorder, stack
 from tachograph.console.cli.output import ERR
 from tachograph.schemas.errors import ConfigError, TachographError
 from tachograph.schemas.settings import ENV_PREFIX
@@ -36,6 +36,7 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+alerts.register(app)
 stack.register(app)
 pipeline.register(app)
 reading.register(app)
