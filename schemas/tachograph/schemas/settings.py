@@ -163,6 +163,25 @@ class AlertSettings(_Section):
     """Silence after which the broker gives the partitions to another."""
 
 
+class SloSettings(_Section):
+    """The evaluator of service level objectives."""
+
+    group_id: str = "tachograph-slo"
+    """Consumer group that is the lock: of all evaluators, the one that holds its partition evaluates."""
+
+    folder: Path | None = None
+    """Folder of OpenSLO files. Unset: the objectives that are shipped."""
+
+    every_s: Annotated[int, Field(ge=1, le=3600)] = 60
+    """Seconds between evaluations, which are at whole multiples of it."""
+
+    lateness_s: Annotated[int, Field(ge=0, le=86_400)] = 120
+    """How long events may take to arrive. Evaluations look at the moment so long ago."""
+
+    session_timeout_s: Annotated[float, Field(ge=1)] = 10.0
+    """Silence after which another evaluator takes over."""
+
+
 class LocalSettings(_Section):
     """The servers that ``tachograph up`` starts on this machine. A port of 0 means any free one."""
 
@@ -206,6 +225,7 @@ class Settings(BaseSettings):
     dlq: DeadLetterSettings = DeadLetterSettings()
     sink: SinkSettings = SinkSettings()
     alerts: AlertSettings = AlertSettings()
+    slo: SloSettings = SloSettings()
     local: LocalSettings = LocalSettings()
 
 

@@ -21,9 +21,7 @@ def alerts(
     routes: Annotated[
         Path | None, typer.Option(help="YAML file that says who hears of what. Without it, all goes to stdout.")
     ] = None,
-    check: Annotated[
-        bool, typer.Option("--check", help="Check the file, show its routes, deliver nothing.")
-    ] = False,
+    check: Annotated[bool, typer.Option("--check", help="Check the file, show its routes, deliver nothing.")] = False,
     instance: Annotated[str, typer.Option(help="Name of this process within its group.")] = "",
     as_json: JsonFlag = False,
 ) -> None:
