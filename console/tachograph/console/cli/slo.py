@@ -49,7 +49,7 @@ def show(name: Annotated[str, typer.Argument(help="Name of the objective.")], *,
     if name not in known:
         raise ConfigError(f"no objective is named {name}; there are {', '.join(known)}")
     objective = known[name]
-    alerts = [
+    alerts: list[dict[str, Any]] = [
         {
             "severity": pair.level.value,
             "long_s": pair.long_s,
