@@ -59,6 +59,7 @@ def test_a_wrong_setting_is_a_sentence_and_exit_code_2(tmp_path: Path) -> None:
         pytest.param(("migrate",), "ClickHouse did not answer", id="migrate without ClickHouse"),
         pytest.param(("worker",), "no Kafka broker answered at 127.0.0.1:9", id="worker without a broker"),
         pytest.param(("sink",), "Kafka did not answer at 127.0.0.1:9", id="sink without its servers"),
+        pytest.param(("alerts",), "Kafka did not answer at 127.0.0.1:9", id="alerts without a broker"),
     ],
 )
 def test_unreachable_servers_are_a_sentence(arguments: tuple[str, ...], sentence: str, tmp_path: Path) -> None:

@@ -28,6 +28,7 @@ def test_the_wheel_has_one_top_level_package(wheel: Path) -> None:
     version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
     assert tops == {"tachograph", f"tachograph-{version}.dist-info"}
     assert "tachograph/schemas/avsc/index.json" in names
+    assert "tachograph/deploy/slos/tool-success.yaml" in names
     assert not [name for name in names if name == "tachograph/__init__.py"]
 
 

@@ -105,7 +105,7 @@ def test_a_table_has_the_columns_of_the_contract(client: Client, table: str) -> 
         (name, kind, comment) for name, kind, comment in expected
     ]
     own = {row[0]: row[2] for row in rows[len(expected) :]}
-    assert set(own) <= {"_ingested_at", "metadata_keys", "content_bytes"}
+    assert set(own) <= {"_ingested_at", "metadata_keys", "content_bytes", "has_blocked_key_inside"}
     assert all(row[4] for row in rows), "every column says what it is"
 
 

@@ -46,7 +46,7 @@ def run_worker(settings: Settings, *, names: TopicNames | None = None, replay_fr
     # It warns whenever a commit takes longer than the interval between commits, which under load is no news.
     logging.getLogger("mode.timers").setLevel(logging.ERROR)
     names = names or TopicNames()
-    packs = RulePacks.load(settings.worker.rules)
+    packs = RulePacks.load(settings.evaluate.rules)
     partitions = prepare(settings, names, f"{settings.worker.app_id}-runs-changelog")
     replay = Replay(settings, names)
     if replay_from is not None:

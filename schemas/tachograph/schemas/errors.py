@@ -4,6 +4,7 @@
 
     TachographError
     ├── ConfigError            stop: a setting is wrong; the message says which
+    │   └── DocumentError          a file that a person wrote is wrong; the message says where
     ├── WireError              dead-letter: these bytes will never decode
     │   ├── EmptyMessageError      no bytes at all
     │   ├── UnknownFramingError    neither single-object nor Confluent framing
@@ -25,6 +26,10 @@ class TachographError(Exception):
 
 class ConfigError(TachographError):
     """A setting is missing or wrong. Stop and tell the operator."""
+
+
+class DocumentError(ConfigError):
+    """A file that a person wrote does not say what it must. One mistake a line, each with file and line number."""
 
 
 class WireError(TachographError):

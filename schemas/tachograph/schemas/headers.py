@@ -75,7 +75,7 @@ class Header(StrEnum):
     """Offset it was read at."""
 
     ERROR_STAGE = "__connect.errors.stage"
-    """What was being done: ``DECODE``, ``PROCESS`` or ``INSERT``."""
+    """What was being done: ``DECODE``, ``PROCESS``, ``INSERT`` or ``DELIVER``."""
 
     ERROR_CLASS = "__connect.errors.class.name"
     """Component that gave up."""

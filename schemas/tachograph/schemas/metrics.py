@@ -77,6 +77,18 @@ SINK_LAG: Final = Metric(
     "Messages of a partition this sink holds that are on the broker and have not landed.",
     ("topic", "partition"),
 )
+ALERTS_READ: Final = Metric(
+    "tachograph_alerts_violations", MetricKind.COUNTER, "Violations read by alerting.", ("kind",)
+)
+ALERTS_SENT: Final = Metric(
+    "tachograph_alerts_deliveries",
+    MetricKind.COUNTER,
+    "Attempts at delivery by what came of them.",
+    ("type", "outcome"),
+)
+ALERTS_WAITING: Final = Metric(
+    "tachograph_alerts_waiting", MetricKind.GAUGE, "Alerts read and not yet delivered to all who hear of them."
+)
 SPOOL_RECORDS: Final = Metric(
     "tachograph_spool_records", MetricKind.COUNTER, "Records by what became of them.", ("state",)
 )
@@ -99,6 +111,9 @@ METRICS: Final = (
     SINK_INSERT_SECONDS,
     SINK_BATCH_ROWS,
     SINK_LAG,
+    ALERTS_READ,
+    ALERTS_SENT,
+    ALERTS_WAITING,
     SPOOL_RECORDS,
     SPOOL_BYTES,
 )

@@ -109,9 +109,6 @@ class WorkerSettings(_Section):
     delivery_timeout_s: Annotated[float, Field(ge=1)] = 60.0
     """How long an output may stay unacknowledged before the worker stops without acknowledging its input."""
 
-    rules: Path | None = None
-    """Folder of rule packs, or one pack. None: those that ship with the package. Read again on SIGHUP."""
-
     join_timeout_s: Annotated[float, Field(gt=0)] = 900.0
     """How long a tool call waits for its missing parts, by the broker's clock, while its run goes on. Longer than the
     slowest tool takes, or its result is reported as late."""
@@ -174,7 +171,7 @@ class EvaluateSettings(_Section):
     """What the stream judges events by."""
 
     rules: Path | None = None
-    """Folder of rule packs, or one pack. Not set: those that ship with the package."""
+    """Folder of rule packs, or one pack. Not set: those that ship with the package. Read again on SIGHUP."""
 
 
 class JudgeSettings(_Section):
@@ -194,6 +191,44 @@ class JudgeSettings(_Section):
 
     max_characters: Annotated[int, Field(ge=1)] = 16_000
     """Characters of each text that are sent."""
+
+
+class AlertSettings(_Section):
+    """The consumer that turns violations into alerts."""
+
+    group_id: str = "tachograph-alerts"
+    """Consumer group. What it has committed was delivered, or is a dead letter."""
+
+    instance_id: str = ""
+    """Static group membership, as for the worker."""
+
+    routes: Path | None = None
+    """YAML file that says who hears of what. Unset: everything goes to stdout as JSON lines."""
+
+    max_waiting: Annotated[int, Field(ge=1)] = 10_000
+    """Alerts that may wait in memory. Past it, quiet hours end early, and then nothing more is read."""
+
+    session_timeout_s: Annotated[float, Field(ge=1)] = 10.0
+    """Silence after which the broker gives the partitions to another."""
+
+
+class SloSettings(_Section):
+    """The evaluator of service level objectives."""
+
+    group_id: str = "tachograph-slo"
+    """Consumer group that is the lock: of all evaluators, the one that holds its partition evaluates."""
+
+    folder: Path | None = None
+    """Folder of OpenSLO files. Unset: the objectives that are shipped."""
+
+    every_s: Annotated[int, Field(ge=1, le=3600)] = 60
+    """Seconds between evaluations, which are at whole multiples of it."""
+
+    lateness_s: Annotated[int, Field(ge=0, le=86_400)] = 120
+    """How long events may take to arrive. Evaluations look at the moment so long ago."""
+
+    session_timeout_s: Annotated[float, Field(ge=1)] = 10.0
+    """Silence after which another evaluator takes over."""
 
 
 class LocalSettings(_Section):
@@ -243,6 +278,8 @@ class Settings(BaseSettings):
     sink: SinkSettings = SinkSettings()
     evaluate: EvaluateSettings = EvaluateSettings()
     judge: JudgeSettings = JudgeSettings()
+    alerts: AlertSettings = AlertSettings()
+    slo: SloSettings = SloSettings()
     local: LocalSettings = LocalSettings()
 
 

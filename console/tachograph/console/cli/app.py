@@ -12,12 +12,14 @@ from typing import Annotated
 import typer
 
 from tachograph.console.cli import (
+    alerts,
     configuration,
     demonstration,
     pipeline,
     reading,
     recorder,
     rules,
+    slo,
     stack,
     violations,
 )
@@ -45,12 +47,14 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+alerts.register(app)
 stack.register(app)
 pipeline.register(app)
 reading.register(app)
 violations.register(app)
 recorder.register(app)
 rules.register(app)
+slo.register(app)
 configuration.register(app)
 demonstration.register(app)
 

@@ -59,7 +59,9 @@ class PlacedMessage(Protocol):
         """Kind of time, milliseconds since 1970."""
 
 
-def error_headers(message: PlacedMessage, stage: str, error: Exception) -> list[tuple[str, bytes]]:
+def error_headers(
+    message: PlacedMessage, stage: str, error: Exception, component: str = COMPONENT
+) -> list[tuple[str, bytes]]:
     """Headers of a dead letter: those of the message, and what was wrong with it."""
     topic, partition, offset = message.topic() or "", message.partition() or 0, message.offset() or 0
     kept = [
@@ -73,7 +75,7 @@ def error_headers(message: PlacedMessage, stage: str, error: Exception) -> list[
         Header.ERROR_PARTITION: str(partition).encode(),
         Header.ERROR_OFFSET: str(offset).encode(),
         Header.ERROR_STAGE: stage.encode(),
-        Header.ERROR_CLASS: COMPONENT.encode(),
+        Header.ERROR_CLASS: component.encode(),
         Header.ERROR_EXCEPTION: type(error).__name__.encode(),
         Header.ERROR_MESSAGE: str(error).encode(),
         Header.ERROR_TIMESTAMP: str(max(0, message.timestamp()[1])).encode(),

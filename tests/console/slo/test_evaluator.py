@@ -1,0 +1,261 @@
+"""The evaluator on the real servers: counts by SQL, transitions on the topic, one at a time, over restarts."""
+
+import threading
+import uuid
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import clickhouse_connect
+import pytest
+from confluent_kafka.admin import AdminClient, NewTopic
+
+from tachograph.console.database import reader
+from tachograph.console.slo.burn import windows
+from tachograph.console.slo.counting import observe
+from tachograph.console.slo.evaluator import run_evaluator
+from tachograph.console.slo.objective import Count, Objective
+from tachograph.console.slo.openslo import load_objectives
+from tachograph.console.slo.publishing import Transitions
+from tachograph.console.slo.shipped import shipped_folder
+from tachograph.schemas.settings import Settings
+from tachograph.schemas.wire import Codec
+from tests.console.slo.simulation import DAY, HOUR, MINUTE, OBJECTIVE, START, Watch, steady
+from tests.sinks.running import eventually
+
+pytestmark = pytest.mark.stack
+
+SHAPES = {
+    "tool_calls": "error_type Nullable(String), result_is_error Bool, complete Bool",
+    "evaluations": "alignment_status LowCardinality(String), quality_status LowCardinality(String), "
+    "policy_status LowCardinality(String)",
+}
+"""What the objectives need of tables that come with a later migration."""
+
+
+@dataclass
+class Place:
+    """A topic, a group and tables of one test."""
+
+    settings: Settings
+    topic: str
+    migrator: Any
+    tables: list[str] = field(default_factory=list)
+
+    def table(self, columns: str) -> str:
+        name = f"slo_{uuid.uuid4().hex[:10]}"
+        self.migrator.command(
+            f"CREATE TABLE tachograph.{name} (tenant_id LowCardinality(String), agent_id LowCardinality(String), "
+            f"event_id String, occurred_at DateTime64(6, 'UTC'), {columns}) ENGINE = MergeTree ORDER BY occurred_at"
+        )
+        self.tables.append(name)
+        return name
+
+    def insert(self, table: str, rows: str) -> None:
+        self.migrator.command(f"INSERT INTO tachograph.{table} {rows}")
+
+    @contextmanager
+    def evaluating(self, objective: Objective, clock: list[int]) -> Iterator[list[int]]:
+        """An evaluator whose clock is ``clock[0]``. Yields the moments it has evaluated."""
+        stop, done, raised = threading.Event(), list[int](), list[BaseException]()
+
+        def run() -> None:
+            try:
+                run_evaluator(
+                    self.settings,
+                    [objective],
+                    stop=stop,
+                    topic=self.topic,
+                    clock=lambda: clock[0],
+                    evaluated=done.append,
+                )
+            except BaseException as error:  # noqa: BLE001 - handed to the test
+                raised.append(error)
+
+        thread = threading.Thread(target=run)
+        thread.start()
+        try:
+            yield done
+        finally:
+            stop.set()
+            thread.join()
+            if raised:
+                raise raised[0]
+
+    def published(self) -> list[tuple[int, str, str]]:
+        rows = Transitions(self.settings.kafka, self.topic, Codec()).rows()
+        told = [(row["occurred_at"] // 1_000_000 - START, row["severity"], row["verdict"]) for row in rows]
+        return sorted(told)
+
+
+@pytest.fixture
+def place(stack: Settings) -> Iterator[Place]:
+    name = uuid.uuid4().hex[:10]
+    admin = AdminClient(stack.kafka.client())
+    admin.create_topics([NewTopic(f"slo.{name}", 2, 1)])[f"slo.{name}"].result()
+    slo = stack.slo.model_copy(update={"group_id": f"slo-{name}", "lateness_s": 0, "session_timeout_s": 6.0})
+    house = stack.clickhouse
+    migrator = clickhouse_connect.get_client(
+        host=house.host,
+        port=house.http_port,
+        username=house.migrate_user,
+        password=house.migrate_password.get_secret_value(),
+    )
+    found = Place(stack.model_copy(update={"slo": slo}), f"slo.{name}", migrator)
+    yield found
+    for table in found.tables:
+        migrator.command(f"DROP TABLE tachograph.{table}")
+    migrator.close()
+
+
+def test_sql_counts_as_the_simulation_does(place: Place) -> None:
+    """Every window, by the events' own time; both edges of a window are where they should be."""
+    chance = Random(7)  # noqa: S311 - a seed, not a secret
+    edges = [START - span + shift for span in windows(OBJECTIVE) for shift in (-1, 0, 1)]
+    moments = [*edges, *(START - chance.randrange(31 * DAY) for _ in range(2000)), START, START + 1]
+    events = [event._replace(bad=chance.randrange(2)) for at in moments for event in steady(at, at + 1, total=1)]
+    table = place.table("bad Bool")
+    values = ",".join(f"('acme', '', 'e{n}', {event.at}, {event.bad})" for n, event in enumerate(events))
+    place.insert(table, f"VALUES {values}")
+    with reader(place.settings) as database:
+        (found,) = observe(database, replace(OBJECTIVE, table=table), START)
+    watch = Watch(events)
+    expected = watch.observation(START)
+    assert expected is not None
+    assert found.counts == expected.counts
+    assert found.last_event_at == START
+    recent = sorted(
+        (-event.at, f"e{n}") for n, event in enumerate(events) if event.bad and START - 6 * HOUR < event.at <= START
+    )
+    assert list(found.sample_event_ids) == [name for _, name in recent[:5]]
+
+
+def test_shipped_objectives_count_what_they_say(place: Place) -> None:
+    """Good, bad and uncounted rows of each kind, in tables of the shape that the objectives need."""
+    known = {found.name: found for found in load_objectives(shipped_folder())}
+    tools, checks = place.table(SHAPES["tool_calls"]), place.table(SHAPES["evaluations"])
+    place.insert(
+        tools,
+        f"VALUES ('acme','','a',{START},NULL,0,1), ('acme','','b',{START},'OSError',0,1), "
+        f"('acme','','c',{START},'',1,1), ('acme','','d',{START},'OSError',1,0)",
+    )
+    place.insert(
+        checks,
+        f"VALUES ('acme','','a',{START},'pass','pass','fail'), ('acme','','b',{START},'fail','pass','unknown'), "
+        f"('acme','','c',{START},'unknown','pass',''), ('acme','','d',{START},'warn','pass','pass')",
+    )
+    expected = {"tool-success": Count(2, 3), "alignment-pass-rate": Count(1, 3), "policy-compliance": Count(1, 2)}
+    with reader(place.settings) as database:
+        for name, count in expected.items():
+            objective = replace(known[name], table=tools if name == "tool-success" else checks)
+            (found,) = observe(database, objective, START)
+            assert found.counts[300] == found.counts[30 * DAY] == count, name
+
+
+@pytest.mark.parametrize("name", ["decision-latency", "observability-completeness", "snapshot-success"])
+def test_shipped_objectives_fit_the_tables(place: Place, name: str) -> None:
+    """Their conditions are sound SQL over the tables as they are migrated."""
+    objective = next(found for found in load_objectives(shipped_folder()) if found.name == name)
+    with reader(place.settings) as database:
+        assert observe(database, objective, 1) == []
+
+
+def outage(place: Place) -> Objective:
+    """A table with an hour of good calls before START, an outage of ten minutes after it, and an hour of good calls."""
+    table = place.table("bad Bool")
+    place.insert(
+        table,
+        f"SELECT 'acme', '', concat('e', toString(number)), toDateTime64({START - HOUR} + number * 6, 6, 'UTC'), "  # noqa: S608 - numbers
+        "number BETWEEN 600 AND 699 FROM numbers(1400)",
+    )
+    return replace(OBJECTIVE, table=table, no_data_after_s=None, period_s=30 * DAY)
+
+
+def moments(done: list[int]) -> list[int]:
+    return [moment - START for moment in done]
+
+
+def test_a_restart_while_firing_goes_on(place: Place) -> None:
+    """What fires is read back from the topic: the beginning is told once, the end once, with samples."""
+    objective = outage(place)
+    clock = [START]
+    with place.evaluating(objective, clock) as done:
+        eventually(lambda: moments(done) == [0], "the first evaluation")
+        clock[0] = START + 10 * MINUTE
+        eventually(lambda: moments(done) == [0, 600], "the second evaluation")
+    assert place.published() == [(600, "critical", "firing"), (600, "error", "firing")]
+    (first, *_) = Transitions(place.settings.kafka, place.topic, Codec()).rows()
+    assert len(first["sample_event_ids"]) == 5
+    with place.evaluating(objective, clock) as done:
+        clock[0] = START + 11 * MINUTE
+        eventually(lambda: 660 in moments(done), "an evaluation by the second process")
+        clock[0] = START + HOUR
+        eventually(lambda: HOUR in moments(done), "the last evaluation")
+    assert [item for item in place.published() if item[1] == "critical"] == [
+        (600, "critical", "firing"),
+        (HOUR, "critical", "resolved"),
+    ]
+
+
+def test_one_evaluator_at_a_time(place: Place) -> None:
+    """Of two, one evaluates; when it is gone the other takes over, and nothing is said twice."""
+    objective = outage(place)
+    clocks = [START + 10 * MINUTE], [START + 10 * MINUTE]
+    with ExitStack() as one, ExitStack() as other:
+        stacks = one, other
+        done = [
+            stack.enter_context(place.evaluating(objective, clock)) for stack, clock in zip(stacks, clocks, strict=True)
+        ]
+        eventually(lambda: bool(done[0] or done[1]), "the first evaluation")
+        clocks[0][0] = clocks[1][0] = START + 11 * MINUTE
+        eventually(lambda: START + 11 * MINUTE in done[0] + done[1], "the next moment")
+        active = 0 if START + 11 * MINUTE in done[0] else 1
+        stacks[active].close()
+        clocks[0][0] = clocks[1][0] = START + 12 * MINUTE
+        eventually(lambda: START + 12 * MINUTE in done[1 - active], "the other's evaluation")
+    assert [item[1:] for item in place.published()] == [("critical", "firing"), ("error", "firing")]
+
+
+def test_an_objective_that_cannot_be_asked_does_not_blind_the_others(
+    place: Place, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A missing table is said once, in words."""
+    good, clock = outage(place), [START + 10 * MINUTE]
+    bad = replace(good, name="broken", table="not_there")
+    stop, done = threading.Event(), list[int]()
+
+    def evaluated(moment: int) -> None:
+        done.append(moment)
+        clock[0] += MINUTE
+        if len(done) == 2:
+            stop.set()
+
+    run_evaluator(
+        place.settings, [bad, good], stop=stop, topic=place.topic, clock=lambda: clock[0], evaluated=evaluated
+    )
+    assert len(place.published()) >= 2
+    assert sum("broken" in record.message for record in caplog.records) == 1
+
+
+def test_budget_on_the_command_line(place: Place, tmp_path: Path) -> None:
+    """A folder of one's own objectives, asked as the console's account."""
+    from tests.console.test_cli import tachograph  # noqa: PLC0415 - only here
+
+    table = place.table("bad Bool")
+    place.insert(table, "SELECT 'acme', '', 'e', now64(6) - INTERVAL 10 MINUTE, number < 5 FROM numbers(1000)")
+    text = (shipped_folder() / "tool-success.yaml").read_text().replace("table: tool_calls", f"table: {table}")
+    text = text.replace("result_is_error OR ifNull(error_type, '') != ''", "bad").replace('"complete"', '"1"')
+    (tmp_path / "a.yaml").write_text(text.replace("target: 0.95", "target: 0.99"))
+    home = place.settings.home
+    answer = tachograph("slo", "budget", "--json", home=home, TACHOGRAPH_SLO__FOLDER=str(tmp_path))
+    assert answer.returncode == 0, answer.stderr
+    assert '"budget_left": 0.5' in answer.stdout
+    assert '"tenant_id": "acme"' in answer.stdout
+    shown = tachograph("slo", "show", "tool-success", home=home, TACHOGRAPH_SLO__FOLDER=str(tmp_path))
+    assert "50.0%" in shown.stdout, shown.stderr
+    unknown = tachograph("slo", "show", "nothing", home=home, TACHOGRAPH_SLO__FOLDER=str(tmp_path))
+    assert unknown.returncode == 2
+    assert "there are tool-success" in unknown.stderr
