@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from tachograph.console.cli import configuration, demonstration, pipeline, reading, recorder, stack
+from tachograph.console.cli import catalog, configuration, demonstration, pipeline, reading, recorder, stack
 from tachograph.console.cli.output import ERR
 from tachograph.schemas.errors import ConfigError, TachographError
 from tachograph.schemas.settings import ENV_PREFIX
@@ -41,6 +41,7 @@ pipeline.register(app)
 reading.register(app)
 recorder.register(app)
 configuration.register(app)
+catalog.register(app)
 demonstration.register(app)
 
 
