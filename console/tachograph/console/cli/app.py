@@ -13,6 +13,7 @@ import typer
 
 from tachograph.console.cli import (
     alerts,
+    catalog,
     configuration,
     demonstration,
     pipeline,
@@ -56,6 +57,7 @@ recorder.register(app)
 rules.register(app)
 slo.register(app)
 configuration.register(app)
+catalog.register(app)
 demonstration.register(app)
 
 

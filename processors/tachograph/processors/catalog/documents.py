@@ -1,0 +1,174 @@
+"""The six kinds of document a catalog holds."""
+
+import re
+from typing import Annotated, Any, Final, Literal
+
+from jsonschema import Draft202012Validator, SchemaError
+from pydantic import AfterValidator, Field, model_validator
+
+from tachograph.schemas.enums import ApprovalMode, PolicyVerdict
+from tachograph.schemas.models.base import Count, ExactDecimal, Frozen, Identifier, JsonObject, Timestamp
+from tachograph.schemas.models.record import ControlsActive
+from tachograph.schemas.proofs.keys import KeyEntry, KeySet, KeySetError
+
+_VERSION: Final = r"^\d+\.\d+\.\d+$"
+
+
+def _json_schema(value: dict[str, Any]) -> dict[str, Any]:
+    try:
+        Draft202012Validator.check_schema(value)
+    except SchemaError as error:
+        place = "/".join(map(str, error.absolute_path)) or "the top"
+        raise ValueError(f"not a JSON Schema (2020-12), at {place}") from None
+    if "$ref" in str(value) and re.search(r"'\$(?:dynamicR|r)ef': '[^#]", str(value)):
+        raise ValueError("a $ref leads out of this document: a schema must be whole, or its hash pins nothing")
+    return value
+
+
+Version = Annotated[str, Field(pattern=_VERSION)]
+"""Three numbers. A published version is never changed: give it the next one."""
+
+
+class Titled(Frozen):
+    """What every document carries."""
+
+    version: Version
+    title: str = ""
+    """One line for people."""
+
+
+class RequiredEvidence(Frozen):
+    """A fact without which the decision may not be made."""
+
+    name: Identifier
+    """What it proves, in a word or two."""
+    pattern: Identifier
+    """Glob over evidence references, such as ``tool:orders.lookup:*``."""
+    max_age_seconds: Count | None = None
+    """Older than this, by the broker's time of the proposal, it is stale. Empty: age does not matter."""
+
+
+class ApprovalRule(Frozen):
+    """How much authority the decision needs, and where it is given."""
+
+    mode: ApprovalMode
+    """Mode of the decision itself; that of its tools may be higher."""
+    gate_from: ApprovalMode = ApprovalMode.DESTRUCTIVE
+    """Least mode that needs every gate."""
+    gates: tuple[Identifier, ...] = ()
+
+    @model_validator(mode="after")
+    def _gates_are_named(self) -> "ApprovalRule":
+        if self.mode is not ApprovalMode.NONE and self.mode is self.gate_from and not self.gates:
+            raise ValueError("this mode needs a gate, and none is named")
+        return self
+
+
+class DecisionSpec(Titled):
+    """What may be decided, and what it must stand on."""
+
+    kind: Literal["decision_spec"]
+    key: Identifier
+    allowed_outcomes: Annotated[tuple[Identifier, ...], Field(min_length=1)]
+    outcome_field: Identifier = "outcome"
+    """Member of the outputs that holds the outcome."""
+    output_schema: Annotated[JsonObject, AfterValidator(_json_schema)]
+    required_evidence: tuple[RequiredEvidence, ...] = ()
+    approval: ApprovalRule
+    policies: tuple[Identifier, ...] = ()
+    """Bundles that must have said something. Empty: the decision is not governed by policy."""
+
+    @property
+    def name(self) -> str:
+        """Name within the catalog."""
+        return self.key
+
+
+class PolicyRule(Frozen):
+    """A rule of a bundle, by name. Its text lives where it is enforced."""
+
+    id: Identifier
+    title: str = ""
+    verdicts: Annotated[tuple[PolicyVerdict, ...], Field(min_length=1)]
+    """What it can say."""
+
+
+class Named(Titled):
+    """A document with an id."""
+
+    id: Identifier
+
+    @property
+    def name(self) -> str:
+        """Name within the catalog."""
+        return self.id
+
+
+class PolicyBundle(Named):
+    """Rules under one version, in force for a time."""
+
+    kind: Literal["policy_bundle"]
+    active_from: Timestamp
+    active_until: Timestamp | None = None
+    """The first moment at which it is no longer in force."""
+    rules: Annotated[tuple[PolicyRule, ...], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _window_is_open(self) -> "PolicyBundle":
+        if self.active_until is not None and self.active_until <= self.active_from:
+            raise ValueError("active_until must be after active_from")
+        return self
+
+
+class ContextPack(Named):
+    """What a context may be made of, and the controls that are compiled into it."""
+
+    kind: Literal["context_pack"]
+    decisions: tuple[Identifier, ...]
+    """Keys of the decisions that may be made with it."""
+    controls: ControlsActive = ControlsActive()
+    tools: tuple[str, ...] = ()
+    """Globs over the tools that take part."""
+
+
+class ModelProfile(Named):
+    """Models that may be asked, and how."""
+
+    kind: Literal["model_profile"]
+    models: Annotated[tuple[Identifier, ...], Field(min_length=1)]
+    parameters: JsonObject = Field(default_factory=dict)
+
+
+class EvaluatorSuite(Named):
+    """Evaluators, and the scores below which a record counts as failed."""
+
+    kind: Literal["evaluator_suite"]
+    evaluators: Annotated[tuple[Identifier, ...], Field(min_length=1)]
+    minimum: dict[Literal["policy", "utility", "latency", "safety", "cost"], ExactDecimal] = Field(default_factory=dict)
+
+
+class KeySetDocument(Named):
+    """Public keys that may seal, each with its window."""
+
+    kind: Literal["key_set"]
+    keys: Annotated[tuple[KeyEntry, ...], Field(min_length=1)]
+
+    @model_validator(mode="after")
+    def _keys_hold(self) -> "KeySetDocument":
+        try:
+            KeySet(self.keys)
+        except KeySetError as error:
+            raise ValueError(str(error)) from None
+        return self
+
+
+AnyDocument = DecisionSpec | PolicyBundle | ContextPack | ModelProfile | EvaluatorSuite | KeySetDocument
+
+KINDS: Final[dict[str, type[AnyDocument]]] = {
+    "decision_spec": DecisionSpec,
+    "policy_bundle": PolicyBundle,
+    "context_pack": ContextPack,
+    "model_profile": ModelProfile,
+    "evaluator_suite": EvaluatorSuite,
+    "key_set": KeySetDocument,
+}

@@ -1,0 +1,204 @@
+"""The eight rules of a decision record. Each yields what it finds wrong, as a code and a sentence without content."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+from typing import Any, Final
+
+from jsonschema import Draft202012Validator
+
+from tachograph.processors.catalog.catalog import Catalog
+from tachograph.processors.catalog.documents import ContextPack, DecisionSpec, EvaluatorSuite, ModelProfile
+from tachograph.processors.records.facts import RunFacts
+from tachograph.processors.records.lifecycle import ACCEPTED, TERMINAL, may_follow
+from tachograph.schemas.canonical import CanonicalError, sealed_bytes
+from tachograph.schemas.enums import ApprovalMode, PolicyVerdict, RecordStatus
+from tachograph.schemas.proofs.keys import KeyNotEffectiveError, KeySet, micros
+
+Finding = tuple[str, str]
+"""Code, without the rule's name, and sentence."""
+
+MODES: Final = tuple(ApprovalMode)
+"""From least to most authority."""
+
+CONTROLS: Final = ("must_refuse", "must_escalate", "approval_gates_active", "redaction_rules_active")
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A proposal and all it is judged by."""
+
+    proposal: Mapping[str, Any]
+    catalog: Catalog
+    spec: DecisionSpec | None
+    run: RunFacts
+    keys: KeySet
+    now: int
+    """Broker's append time of the proposal, microseconds since 1970."""
+
+    @property
+    def status(self) -> RecordStatus:
+        """Status that is proposed."""
+        return RecordStatus(self.proposal["status"])
+
+    @property
+    def takes_effect(self) -> bool:
+        """Whether an outcome is accepted by this record."""
+        return self.status in ACCEPTED
+
+
+def schema(case: Case) -> Iterator[Finding]:
+    """The spec is known, the status may follow, and the outputs are what the spec allows."""
+    spec, proposal = case.spec, case.proposal
+    if spec is None:
+        yield "unknown_spec", "the catalog has no such decision in that version: add it, or propose one that it has"
+        return
+    if proposal.get("supersedes") is None:
+        if not may_follow(case.run.statuses.get(spec.key), case.status):
+            yield "illegal_transition", "this status cannot follow the last one of the decision: supersede that record"
+        if proposal["primary"] and case.status in TERMINAL and case.run.terminal_primary is not None:
+            yield "second_terminal", "the run's primary decision has its terminal record: supersede that one"
+    if not case.takes_effect:
+        return
+    outputs = proposal["outputs"]
+    if outputs.get(spec.outcome_field) not in spec.allowed_outcomes:
+        yield "outcome_not_allowed", "the outcome is none of the spec's allowed outcomes"
+    if next(Draft202012Validator(spec.output_schema).iter_errors(outputs), None) is not None:
+        yield "outputs_mismatch", "the outputs do not match the output schema of the spec"
+
+
+def evidence(case: Case) -> Iterator[Finding]:
+    """Every reference is this tenant's; each required fact is there, resolves, and is fresh."""
+    known, refs = case.run.evidence, case.proposal["evidence_refs"]
+    if any(ref in known and known[ref].tenant_id != case.proposal["tenant_id"] for ref in refs):
+        yield "wrong_tenant", "a reference resolves to evidence of another tenant: remove it"
+    if case.spec is None or not case.takes_effect:
+        return
+    for number, required in enumerate(case.spec.required_evidence, 1):
+        named = f"required evidence {number} of the spec"
+        matching = [ref for ref in refs if fnmatchcase(ref, required.pattern)]
+        facts = [known[ref] for ref in matching if ref in known]
+        if not matching:
+            yield "absent", f"{named} is not referred to: attach it and propose again"
+        elif not facts:
+            yield "unresolvable", f"{named} is referred to, but the run has recorded no such thing"
+        elif required.max_age_seconds is not None and all(
+            case.now - fact.observed_at > required.max_age_seconds * 1_000_000 for fact in facts
+        ):
+            yield "stale", f"{named} is older than {required.max_age_seconds} s: fetch it again and propose again"
+
+
+def policy(case: Case) -> Iterator[Finding]:
+    """Each bundle of the spec has spoken in an active version, by rules it has, and none said no."""
+    if case.spec is None or not case.takes_effect:
+        return
+    decisions, pinned = case.proposal["policy_decisions"], set(case.proposal["lineage"]["policy_versions"])
+    for bundle_id in case.spec.policies:
+        spoken = [decision for decision in decisions if decision["bundle_id"] == bundle_id]
+        if not spoken:
+            yield "missing", f"no decision of policy bundle {bundle_id} is attached"
+            continue
+        versions = {
+            bundle.version: bundle
+            for bundle in case.catalog.bundles(bundle_id)
+            if f"{bundle_id}@{bundle.version}" in pinned
+        }
+        active = {
+            version: bundle
+            for version, bundle in versions.items()
+            if micros(bundle.active_from) <= case.now
+            and (bundle.active_until is None or case.now < micros(bundle.active_until))
+        }
+        for decision in spoken:
+            version = decision.get("bundle_version")
+            candidates = list(active.values()) if version is None else [active[version]] if version in active else []
+            if not candidates:
+                yield "inactive_version", f"policy bundle {bundle_id} was used in a version that is not in force"
+            elif not any({rule.id for rule in bundle.rules} >= set(decision["rule_ids"]) for bundle in candidates):
+                yield "unknown_rule", f"policy bundle {bundle_id} has no such rule in that version"
+    if any(decision["verdict"] == PolicyVerdict.DENY for decision in decisions):
+        yield "denied", "a policy denied this outcome"
+
+
+def approval(case: Case) -> Iterator[Finding]:
+    """Where the effective mode or a policy needs a gate, it was opened, over frozen evidence, before now."""
+    if case.spec is None or not case.takes_effect:
+        return
+    rule, proposal = case.spec.approval, case.proposal
+    used = [rule.mode, *(ApprovalMode(tool["approval_mode_effective"]) for tool in proposal["tool_lineage"])]
+    effective = max(used, key=MODES.index)
+    gated = effective is not ApprovalMode.NONE and MODES.index(effective) >= MODES.index(rule.gate_from)
+    asked = any(decision["verdict"] == PolicyVerdict.REQUIRE_APPROVAL for decision in proposal["policy_decisions"])
+    if not gated and not asked:
+        return
+    opened = {given["gate_id"]: given for given in proposal["approvals"]}
+    needed = rule.gates or tuple(proposal["controls_active"]["approval_gates_active"])
+    if not opened or any(gate not in opened for gate in needed):
+        yield "missing", "a gate must be opened for this outcome and no approval of it is attached"
+    for given in opened.values():
+        if MODES.index(ApprovalMode(given["approval_mode_effective"])) < MODES.index(effective):
+            yield "insufficient_mode", "an approval was given for less authority than the decision uses"
+        if given["decided_at"] > case.now:
+            yield "in_the_future", "an approval is dated after the broker had the proposal"
+
+
+def controls(case: Case) -> Iterator[Finding]:
+    """Whatever the pinned context pack compiles in is in the record."""
+    pack = case.catalog.find(ContextPack, case.proposal["lineage"]["pack_version"])
+    if pack is None:
+        return  # the lineage rule says so
+    active = case.proposal["controls_active"]
+    for name in CONTROLS:
+        if not set(getattr(pack.controls, name)) <= set(active[name]):
+            yield f"missing_{name}", f"the context pack has controls in {name} that the record does not name"
+
+
+def lineage(case: Case) -> Iterator[Finding]:
+    """Pack, policies, spec, snapshot, model profile and suite are pinned to what the catalog has."""
+    pinned, catalog = case.proposal["lineage"], case.catalog
+    pack = catalog.find(ContextPack, pinned["pack_version"])
+    if pack is None:
+        yield "pack_unpinned", "pack_version names no context pack of the catalog"
+    elif case.proposal["decision_key"] not in pack.decisions:
+        yield "pack_of_other_decisions", "the context pack does not serve this decision"
+    if pinned["decision_spec"] != f"{case.proposal['decision_key']}@{case.proposal['decision_version']}":
+        yield "spec_unpinned", "decision_spec is not the decision and version of the record"
+    if catalog.find(ModelProfile, pinned["model_profile"]) is None:
+        yield "model_profile_unpinned", "model_profile names none of the catalog"
+    if catalog.find(EvaluatorSuite, pinned["evaluator_suite"]) is None:
+        yield "evaluator_suite_unpinned", "evaluator_suite names none of the catalog"
+    if not pinned["kg_snapshot"]:
+        yield "snapshot_unpinned", "kg_snapshot is empty"
+    named = {reference.partition("@")[0] for reference in pinned["policy_versions"]}
+    if case.spec is not None and not set(case.spec.policies) <= named:
+        yield "policy_unpinned", "policy_versions does not name every bundle of the spec"
+    if any("@" not in reference for reference in pinned["policy_versions"]):
+        yield "policy_unpinned", "policy_versions names a bundle without its version"
+
+
+def trace(case: Case) -> Iterator[Finding]:
+    """The trace is there, in W3C form, and is the run's."""
+    trace_id = case.proposal["trace_id"] or ""
+    if not trace_id:
+        yield "absent", "the record has no trace_id"
+    elif len(trace_id) != 32 or set(trace_id) - set("0123456789abcdef") or not set(trace_id) - {"0"}:  # noqa: PLR2004 - W3C
+        yield "malformed", "trace_id is not 32 lower-case hexadecimal digits, not all zero"
+    elif trace_id != case.run.trace_id:
+        yield "mismatch", "trace_id is not that of the run"
+    if case.proposal["tenant_id"] != case.run.tenant_id:
+        yield "wrong_tenant", "the record is of another tenant than its run"
+
+
+def seal(case: Case) -> Iterator[Finding]:
+    """The record has exactly one canonical form, and a key may sign it now."""
+    try:
+        sealed_bytes(dict(case.proposal))
+    except CanonicalError as error:
+        yield (
+            f"no_canonical_form_{error.reason.value}",
+            "the record has no exact canonical form: write decimals as text",
+        )
+    try:
+        case.keys.at(case.now)
+    except KeyNotEffectiveError:
+        yield "no_effective_key", "no signing key is effective at the time of the proposal"
