@@ -91,8 +91,10 @@ def capture_messages(
     trigger: FaultTrigger,
     step_id: str | None,
     tool_use_id: str | None,
+    event_id: str | None = None,
+    source: bytes = b"",
 ) -> list[Message]:
-    """The messages of one capture."""
+    """The messages of one capture. ``source`` says whose it is, as the CloudEvents source of a record does."""
     parts = [data[start : start + PART_BYTES] for start in range(0, len(data), PART_BYTES)] or [b""]
     shared = [
         (Header.CAPTURE_ID.value, capture_id.encode()),
@@ -100,9 +102,11 @@ def capture_messages(
         (Header.CAPTURE_TRIGGER.value, trigger.value.encode()),
         (Header.CAPTURE_RUN.value, run_id.encode()),
         (Header.CAPTURE_STEP.value, (step_id or "").encode()),
+        (Header.CAPTURE_EVENT.value, (event_id or "").encode()),
         (Header.CAPTURE_TOOL_USE.value, (tool_use_id or "").encode()),
         (Header.CAPTURE_SHA256.value, hashlib.sha256(data).hexdigest().encode()),
         (Header.CAPTURE_KEY.value, key.key_id.encode()),
+        (Header.CE_SOURCE.value, source),
         (Header.CONTENT_TYPE.value, b"application/octet-stream"),
     ]
     return [

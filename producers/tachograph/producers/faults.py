@@ -142,12 +142,14 @@ class Faults:
 
         return recorder.record("AgentFailure", body, span_id=span_id)
 
-    def capture(self, trigger: FaultTrigger, step_id: str | None) -> tuple[tuple[str, ...], str | None]:
+    def capture(
+        self, trigger: FaultTrigger, step_id: str | None, event_id: str | None = None
+    ) -> tuple[tuple[str, ...], str | None]:
         """Publish encrypted captures of the step. Returns their ids, and the first that could not be kept."""
         kept: list[str] = []
         for kind, tool_use_id, data in self._held(step_id):
             capture_id = self._recorder.ids.uuid()
-            if not self._publish(data, capture_id, kind, trigger, step_id, tool_use_id):
+            if not self._publish(data, capture_id, kind, trigger, step_id, tool_use_id, event_id):
                 return tuple(kept), f"capture:{kind.value}:{capture_id}"
             kept.append(capture_id)
         lost = next((name for step, name in tuple(self._too_large) if step == step_id), None)
@@ -177,6 +179,7 @@ class Faults:
         trigger: FaultTrigger,
         step_id: str | None,
         tool_use_id: str | None,
+        event_id: str | None,
     ) -> bool:
         channel = self._recorder.channel
         try:
@@ -190,6 +193,8 @@ class Faults:
                 trigger=trigger,
                 step_id=step_id,
                 tool_use_id=tool_use_id,
+                event_id=event_id,
+                source=channel.source,
             )
         except Exception as error:  # noqa: BLE001 - without it there is less to tell, and that is all
             self._recorder.guard.note("capture", type(error).__name__)

@@ -21,7 +21,7 @@ class Header(StrEnum):
     """CloudEvents id: the record's ``event_id``, a violation's ``violation_id``."""
 
     CE_SOURCE = "ce_source"
-    """CloudEvents source: ``/tenants/<tenant>/agents/<agent>``."""
+    """CloudEvents source: ``/tenants/<tenant>/agents/<agent>``. Captures carry it too: they say whose they are."""
 
     CE_TYPE = "ce_type"
     """CloudEvents type: ``tachograph.<RecordType>.v<N>``."""
@@ -52,6 +52,9 @@ class Header(StrEnum):
 
     CAPTURE_STEP = "tg-capture-step"
     """Step it belongs to; empty outside of any."""
+
+    CAPTURE_EVENT = "tg-capture-event"
+    """Event that a sampled prompt led to; empty where a failure record names the capture."""
 
     CAPTURE_TOOL_USE = "tg-capture-tool-use"
     """Tool call whose output it is; empty for a prompt."""

@@ -231,6 +231,58 @@ class SloSettings(_Section):
     """Silence after which another evaluator takes over."""
 
 
+class ArtifactSettings(_Section):
+    """The artifact store: where blobs are, where keys are, how long blobs are kept."""
+
+    url: str = ""
+    """``s3://bucket/prefix``, or ``file:///folder``. Empty: the folder ``artifacts`` of ``home``. Credentials and
+    endpoint of S3 come from the usual ``AWS_…`` variables."""
+
+    key_folder: Path | None = None
+    """Folder of the tenants' keys, one file each. Unset: the folder ``keys/tenants`` of ``home``."""
+
+    short_days: Annotated[int, Field(ge=1, le=89)] = 14
+    """Days that blobs of class ``short`` are kept: snapshots are. Always fewer than the 90 days of manifests."""
+
+    standard_days: Annotated[int, Field(ge=1)] = 90
+    """Days that blobs of class ``standard`` are kept."""
+
+    protected_days: Annotated[int, Field(ge=1)] = 730
+    """Days that blobs of class ``protected`` are kept."""
+
+
+class SnapshotSettings(_Section):
+    """The snapshot step: copies what a fault captured to the artifact store."""
+
+    group_id: str = "tachograph-snapshots"
+    """Consumer group."""
+
+    instance_id: str = ""
+    """Static group membership, as for the worker."""
+
+    batch_size: Annotated[int, Field(ge=1, le=100_000)] = 1000
+    """Most messages handled between two commits."""
+
+    session_timeout_s: Annotated[float, Field(ge=1)] = 10.0
+    """Silence after which the broker gives a snapshot step's partitions to another."""
+
+    lookback_s: Annotated[float, Field(gt=0)] = 900.0
+    """How long before its failure record a capture may have reached the broker. Bounds what is read to find one."""
+
+    grace_s: Annotated[float, Field(ge=0, le=120)] = 10.0
+    """How long after its failure record a capture may reach the broker before it counts as missing."""
+
+    index_entries: Annotated[int, Field(ge=1)] = 100_000
+    """Captures whose place is remembered; the oldest are forgotten, and found again by reading."""
+
+    copies_at_once: Annotated[int, Field(ge=1, le=256)] = 8
+    """Captures that are copied side by side. Bounds memory: a capture has at most 16 MB."""
+
+    keep_one_in: dict[str, Annotated[int, Field(ge=0)]] = {}
+    """Of the prompts that an agent's recorder offers as samples, how many are kept: 1 in N, by agent; 0 is none.
+    ``*`` stands for every agent that is not named. Empty: every sample that is offered is kept."""
+
+
 class LocalSettings(_Section):
     """The servers that ``tachograph up`` starts on this machine. A port of 0 means any free one."""
 
@@ -280,6 +332,8 @@ class Settings(BaseSettings):
     judge: JudgeSettings = JudgeSettings()
     alerts: AlertSettings = AlertSettings()
     slo: SloSettings = SloSettings()
+    artifacts: ArtifactSettings = ArtifactSettings()
+    snapshots: SnapshotSettings = SnapshotSettings()
     local: LocalSettings = LocalSettings()
 
 

@@ -144,7 +144,7 @@ class ModelCall:
             )
 
         self.event_id = recorder.record("DecisionEvent", body, span_id=span_id)
-        run.sample(around.step)
+        run.sample(around.step, self.event_id)
 
     def __enter__(self) -> Self:
         return self.begin()
