@@ -114,9 +114,7 @@ def test_a_run_may_be_more_closed_than_its_tracer(mode: CaptureMode, tmp_path: P
     """Its own mode holds for its names and ids, too."""
     said, publisher = make_canary("plain"), InMemoryPublisher()
     artifacts = WorkspaceArtifacts(tmp_path)
-    tracer = Tracer(
-        "agent", publisher=publisher, capture="full", artifacts=artifacts, capture_key=KEY, strict=False
-    )
+    tracer = Tracer("agent", publisher=publisher, capture="full", artifacts=artifacts, capture_key=KEY, strict=False)
     agent = LeakyAgent(tracer, said.text, capture_mode=mode)
     agent.work()
     assert publisher.records
@@ -135,7 +133,7 @@ def test_artifacts_are_sealed_and_clean(form: str, mode: CaptureMode, tmp_path: 
     assert bool(opened.found([said])) == (mode is CaptureMode.FULL)
 
 
-def work(  # noqa: PLR0917 - the parts of one agent
+def work(
     said: Canary, label: str, publisher: Publisher, mode: CaptureMode, workspace: Path, **fields: Any
 ) -> LeakyAgent:
     """A run in which every text holds the secret, and every prompt is captured."""

@@ -76,7 +76,9 @@ def test_late_records_are_the_records(mode: str) -> None:
 
         def same(value: Any) -> Any:
             if isinstance(value, dict):
-                return {key: same(item) for key, item in value.items() if key not in {*changing, "latency_ms", "request_id"}}
+                return {
+                    key: same(item) for key, item in value.items() if key not in {*changing, "latency_ms", "request_id"}
+                }
             return [same(item) for item in value] if isinstance(value, list) else value
 
         return [(item.type, same(item.record)) for item in kept]
@@ -309,7 +311,11 @@ def test_calls_without_hooks_take_the_same_course(tool: Callable[[], Any]) -> No
     def outcome(hooks: HookRegistry) -> tuple[Any, list[Any]]:
         publisher = InMemoryPublisher()
         tracer = make_tracer(
-            publisher, tools={"t": tool}, hooks=hooks, clock=FixedClock(step_micros=0), options=explicit(tool_timeout=0.01)
+            publisher,
+            tools={"t": tool},
+            hooks=hooks,
+            clock=FixedClock(step_micros=0),
+            options=explicit(tool_timeout=0.01),
         )
         result: Any
         run = tracer.start_run().start()

@@ -295,7 +295,9 @@ def test_a_prompt_changed_on_its_way_has_another_hash(server: Any, publisher: In
     assert provenance["sent_hash"] == prompt_bundle_hash(bundle | {"messages": [*bundle["messages"], received]})  # type: ignore[misc]
 
 
-def test_a_conversation_with_the_clients_own_objects_is_sent_as_given(server: Any, publisher: InMemoryPublisher) -> None:
+def test_a_conversation_with_the_clients_own_objects_is_sent_as_given(
+    server: Any, publisher: InMemoryPublisher
+) -> None:
     """Nulls that the client writes or leaves out are no difference."""
     with clients(server, "openai") as client, make_tracer(publisher).start_run():
         instrument_openai(client)

@@ -23,7 +23,8 @@ class Inlet(Protocol):
 
     def append(self, body: bytes, message: Message | LateMessage, size: int) -> Any:
         """Keep one message, whose frame has ``size`` bytes. Gives a ticket. ``body`` is empty at level memory, and
-        only there a message may be one that is not made yet."""
+        only there a message may be one that is not made yet.
+        """
 
     def commit(self, ticket: Any) -> None:
         """Return once the message is on disk. Called without the publisher's lock."""
