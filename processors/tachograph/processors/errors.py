@@ -7,6 +7,7 @@
         ├── BrokerUnreachableError     start the broker or correct kafka.bootstrap_servers
         ├── TopicsError                create the topics, or give them equal partition counts
         ├── ReplayError                stop the workers of the group first, or ask for a place that exists
+        ├── NoEvaluatorsError          turn a plug-in evaluator on, or do not start the process for them
         ├── DeadLetterLimitError       bad input is an outage: look at the producer it names
         ├── OutputsNotStoredError      the broker did not take outputs or state in time; restart when it does
         └── WorkerCrashedError         a bug, or a dependency that failed; restart, and report it if it stays
@@ -33,6 +34,10 @@ class TopicsError(WorkerError):
 
 class ReplayError(WorkerError):
     """Records cannot be read again from the place that was asked for."""
+
+
+class NoEvaluatorsError(WorkerError):
+    """The process of the plug-in evaluators has none to run."""
 
 
 class DeadLetterLimitError(WorkerError):

@@ -158,7 +158,8 @@ class Worker:
             return
         ends = await self._app.consumer.highwaters(*(TP(self._names.events, partition) for partition in held))
         for partition, runs in held.items():
-            if self._table.runs(partition) is not runs:
+            # What a replay reads was swept before, when it was new.
+            if self._table.runs(partition) is not runs or partition in self._written:
                 continue
             self._continuity.follow(partition, runs)
             next_offset = self._continuity.expected(partition)

@@ -173,6 +173,12 @@ class EvaluateSettings(_Section):
     rules: Path | None = None
     """Folder of rule packs, or one pack. Not set: those that ship with the package. Read again on SIGHUP."""
 
+    group_id: str = "tachograph-evaluators"
+    """Consumer group of the plug-in evaluators, which are a process of their own."""
+
+    instance_id: str = ""
+    """Static group membership of that process, as for the worker."""
+
 
 class JudgeSettings(_Section):
     """A judge model behind an OpenAI-compatible API. Off until it has an address and a model."""

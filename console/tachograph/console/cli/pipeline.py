@@ -28,6 +28,7 @@ def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command()(worker)
     app.command()(sink)
+    app.command()(evaluators)
     app.command()(migrate)
     topics = typer.Typer(help="Topics of the broker.", no_args_is_help=True)
     topics.command("apply")(topics_apply)
@@ -65,6 +66,18 @@ def sink(instance: Instance = "", log_format: LogFormatOption = None) -> None:
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda _number, _frame: stop.set())
     run_sink(settings, stop=stop)
+
+
+def evaluators(instance: Instance = "", log_format: LogFormatOption = None) -> None:
+    """Run the plug-in evaluators, a judge model among them: events in, their verdicts out."""
+    from tachograph.processors.evaluate.service import run_evaluators  # noqa: PLC0415 - as above
+
+    settings = _named(load_settings(), "evaluate", instance)
+    _log_as(log_format, settings)
+    stop = threading.Event()
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, lambda _number, _frame: stop.set())
+    run_evaluators(settings, stop=stop)
 
 
 def migrate(
