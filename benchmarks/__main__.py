@@ -9,13 +9,19 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from benchmarks import recorder, sink, worker
+from benchmarks import latency, memory, recorder, sink, worker
 from benchmarks.report import Result
 from tachograph.deploy.stack import running_servers
 from tachograph.deploy.topics import apply_topics
 from tachograph.sinks.clickhouse.migrate import migrate
 
-PARTS: Final = {"sink": sink.measure, "worker": worker.measure, "recorder": recorder.measure}
+PARTS: Final = {
+    "sink": sink.measure,
+    "worker": worker.measure,
+    "latency": latency.measure,
+    "memory": memory.measure,
+    "recorder": recorder.measure,
+}
 
 
 def main(names: Sequence[str]) -> int:

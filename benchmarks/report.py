@@ -49,6 +49,18 @@ class Ratio:
 
 
 @dataclass(frozen=True, slots=True)
+class Skipped:
+    """What could not be measured, and why. Neither met nor missed."""
+
+    name: str
+    reason: str
+    met: bool = True
+
+    def __str__(self) -> str:
+        return f"SKIPPED {self.name}: {self.reason}"
+
+
+@dataclass(frozen=True, slots=True)
 class Figure:
     """A figure with a bound of its own, where the requirements give one."""
 

@@ -16,7 +16,7 @@ from tachograph.schemas.wire import Codec
 
 EVENTS_COUNT = 40_000
 RUNS = 400
-GOAL = 0.12
+GOAL = 0.10
 
 
 def measure(settings: Settings, folder: Path) -> list[Result]:

@@ -209,7 +209,7 @@ class Pipeline:
         return reader
 
     def _all(self, topics: Iterable[str]) -> Iterator[Any]:
-        left = self._ends(topics)
+        left = self.ends(topics)
         with closing(self._reader(topics)) as reader:
             while left:
                 for message in reader.consume(1000, 0.2):
@@ -220,7 +220,7 @@ class Pipeline:
                     if offset + 1 >= left.get(place, 0):
                         left.pop(place, None)
 
-    def _ends(self, topics: Iterable[str]) -> dict[tuple[str | None, int | None], int]:
+    def ends(self, topics: Iterable[str]) -> dict[tuple[str | None, int | None], int]:
         latest: OffsetSpec = OffsetSpec.latest()  # type: ignore[no-untyped-call]
         asked = {TopicPartition(topic, p): latest for topic in topics for p in range(PARTITIONS)}
         deadline = time.monotonic() + DEADLINE_S
