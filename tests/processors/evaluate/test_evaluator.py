@@ -16,7 +16,9 @@ from tests.processors.evaluate.events import HMAC, artifact, call, edit, event, 
 from tests.processors.records import as_decoded
 from tests.schemas import samples
 
-texts = st.text(max_size=60) | st.sampled_from(["", HMAC, "```", "https://a.b", "rm -rf /", "AKIA" + "A" * 16, "\u2728"])
+texts = st.text(max_size=60) | st.sampled_from(
+    ["", HMAC, "```", "https://a.b", "rm -rf /", "AKIA" + "A" * 16, "\u2728"]
+)
 artifacts = st.builds(
     artifact,
     st.sampled_from(["file_edit", "diff", "command", "test_run", "commit"]),
