@@ -2,10 +2,10 @@
 
 import time
 
-from benchmarks.report import Figure
-from benchmarks.workload import PROSE
 from tests.schemas import samples
 
+from benchmarks.report import Figure
+from benchmarks.workload import PROSE
 from tachograph.processors.evaluate import Evaluator, RulePacks, RunFacts
 from tachograph.processors.evaluate.packs import read_pack
 from tachograph.schemas.wire import Codec, to_avro

@@ -8,7 +8,7 @@ from tachograph.processors.evaluate import Evaluator, RulePacks, RunFacts
 from tachograph.processors.evaluate import packs as _packs  # noqa: F401 - registers the checks
 from tachograph.processors.evaluate.checks.safety import Pattern, dangerous_commands, exfiltration_shapes
 from tachograph.processors.evaluate.registry import CHECKS
-from tests.processors.evaluate.events import HMAC, artifact, call, edit, event, evaluate, judged
+from tests.processors.evaluate.events import HMAC, artifact, call, edit, evaluate, event, judged
 
 KEY = "AKIA" + "IOSFODNN7CANARYX"
 SCHEMA = 'json_schema({"type": "object", "required": ["plan"]})'

@@ -12,7 +12,7 @@ from tachograph.processors.evaluate import Evaluator, RulePacks, RunFacts
 from tachograph.processors.evaluate.facts import MOST_BLOCKED, MOST_CONSTRAINTS, MOST_PATHS, MOST_TOOLS
 from tachograph.processors.evaluate.packs import read_pack
 from tachograph.schemas.models import Violation
-from tests.processors.evaluate.events import HMAC, artifact, call, edit, event, evaluate, run_started
+from tests.processors.evaluate.events import HMAC, artifact, call, edit, evaluate, event, run_started
 from tests.processors.records import as_decoded
 from tests.schemas import samples
 
@@ -32,7 +32,7 @@ rules = st.sampled_from(
     ["no_emojis", "valid_json", "paths_within(src/**)", "cel: size(files) < 2", "cel: nope", "be nice", "max_files(1)"]
 ) | st.text(min_size=1, max_size=40)
 events = st.builds(
-    lambda action, **rest: event(action, **rest),
+    event,
     st.sampled_from(["edit", "command", "merge", "deploy", "override", "message", "run_tests", "unheard_of"]),
     output=st.none() | texts,
     artifacts=st.lists(artifacts, max_size=3),

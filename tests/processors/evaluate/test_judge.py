@@ -77,7 +77,7 @@ async def _hangs(_request: web.Request) -> web.StreamResponse:
         pytest.param('{"status": "pass", "constraint_id": null}', "pass", None, [], id="pass"),
         pytest.param('{"status": "fail", "constraint_id": "c0"}', "fail", "c0", ["alignment.judge.model"], id="fail"),
         pytest.param('```json\n{"status": "warn"}\n```', "warn", None, ["alignment.judge.model"], id="in a fence"),
-        pytest.param('{"status": "fail", "constraint_id": "made up"}', "fail", None, ["alignment.judge.model"], id="made up"),
+        pytest.param('{"status": "fail", "constraint_id": "odd"}', "fail", None, ["alignment.judge.model"], id="x"),
     ],
 )  # fmt: skip
 def test_a_good_answer_is_a_verdict(text: str, status: str, constraint: str | None, violations: list[str]) -> None:

@@ -49,13 +49,13 @@ GOOD = HEAD + "- id: no_emojis\n  check: no_emojis\n"
         pytest.param(
             HEAD + "- id: a\n  check: max_length\n  with: {characters: few}\n", 6, "whole number", id="argument wrong"
         ),
-        pytest.param(HEAD + "- id: a\n  check: max_length\n  with: {size: 1}\n", 6, "no argument", id="argument unknown"),
+        pytest.param(HEAD + "- id: a\n  check: max_length\n  with: {size: 1}\n", 6, "no argument", id="odd argument"),
         pytest.param(HEAD + "- id: a\n  cel: nope\n", 5, "not a CEL expression", id="bad expression"),
         pytest.param(HEAD + "- id: a\n  cel: 5\n", 5, "'cel' is a text", id="expression is no text"),
         pytest.param(HEAD + "- id: a\n  cel: 'true'\n  with: {a: 1}\n", 6, "belongs to 'check'", id="with for cel"),
         pytest.param(HEAD + "- id: a\n  check: no_emojis\n  when: x\n", 6, "'when' is a map", id="when is no map"),
         pytest.param(
-            HEAD + "- id: a\n  check: no_emojis\n  when:\n    actions:\n    - fly\n", 8, "'actions' holds", id="bad action"
+            HEAD + "- id: a\n  check: no_emojis\n  when:\n    actions:\n    - fly\n", 8, "actions", id="odd"
         ),
         pytest.param(
             HEAD + "- id: a\n  check: no_emojis\n  when: {agents: [1]}\n", 6, "'agents' holds texts", id="bad agent"

@@ -6,7 +6,7 @@ from tachograph.processors.evaluate.cel import expression
 from tachograph.processors.evaluate.globs import name_matcher, path_matcher
 from tachograph.processors.evaluate.registry import ArgumentError
 from tachograph.processors.evaluate.subject import normal
-from tests.processors.evaluate.events import HMAC, call, edit, event, evaluate, judged
+from tests.processors.evaluate.events import HMAC, call, edit, evaluate, event, judged
 
 
 @pytest.mark.parametrize(
