@@ -51,7 +51,7 @@ OURS = re.compile(
 def test_the_secret_is_stored_in_mode_full_only(
     mode: CaptureMode, stack: Settings, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Spool, audit trail, artifacts, broker, ClickHouse, logs and errors, byte by byte; in full the search must find."""
+    """Spool, trail, artifacts, broker, tables, logs and errors, byte by byte; in full, so that the search can fail."""
     canaries = [make_canary(form) for form in FORMS]
     labels = [f"{secrets.token_hex(6)}-{form}" for form in FORMS]
     spool, trail, logs = (tmp_path / name for name in ("spool", "audit", "logs"))
@@ -114,9 +114,7 @@ def test_a_run_may_be_more_closed_than_its_tracer(mode: CaptureMode, tmp_path: P
     """Its own mode holds for its names and ids, too."""
     said, publisher = make_canary("plain"), InMemoryPublisher()
     artifacts = WorkspaceArtifacts(tmp_path)
-    tracer = Tracer(
-        "agent", publisher=publisher, capture="full", artifacts=artifacts, capture_key=KEY, strict=False
-    )
+    tracer = Tracer("agent", publisher=publisher, capture="full", artifacts=artifacts, capture_key=KEY, strict=False)
     agent = LeakyAgent(tracer, said.text, capture_mode=mode)
     agent.work()
     assert publisher.records
@@ -135,7 +133,7 @@ def test_artifacts_are_sealed_and_clean(form: str, mode: CaptureMode, tmp_path: 
     assert bool(opened.found([said])) == (mode is CaptureMode.FULL)
 
 
-def work(  # noqa: PLR0917 - the parts of one agent
+def work(
     said: Canary, label: str, publisher: Publisher, mode: CaptureMode, workspace: Path, **fields: Any
 ) -> LeakyAgent:
     """A run in which every text holds the secret, and every prompt is captured."""

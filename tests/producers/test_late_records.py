@@ -59,8 +59,9 @@ def agent(tracer: Tracer) -> None:
             run.tools.register(tool, name)
             run.tools.execute(name, {"key": SECRET, "deep": [{"n": number}]}, tool_use_id=f"t{number}")
         run.model_call(lambda **_: "fine", model="m", messages="what came of it?")
+        run.tools.register(_raises(KeyError("x")), "failing")
         with pytest.raises(KeyError):
-            run.tools.execute(run.tools.register(lambda: {}["x"], "failing") and "failing", tool_use_id="t9")
+            run.tools.execute("failing", tool_use_id="t9")
 
 
 @pytest.mark.parametrize("mode", ["redacted", "hashed", "full"])
@@ -76,7 +77,9 @@ def test_late_records_are_the_records(mode: str) -> None:
 
         def same(value: Any) -> Any:
             if isinstance(value, dict):
-                return {key: same(item) for key, item in value.items() if key not in {*changing, "latency_ms", "request_id"}}
+                return {
+                    key: same(item) for key, item in value.items() if key not in {*changing, "latency_ms", "request_id"}
+                }
             return [same(item) for item in value] if isinstance(value, list) else value
 
         return [(item.type, same(item.record)) for item in kept]
@@ -309,7 +312,11 @@ def test_calls_without_hooks_take_the_same_course(tool: Callable[[], Any]) -> No
     def outcome(hooks: HookRegistry) -> tuple[Any, list[Any]]:
         publisher = InMemoryPublisher()
         tracer = make_tracer(
-            publisher, tools={"t": tool}, hooks=hooks, clock=FixedClock(step_micros=0), options=explicit(tool_timeout=0.01)
+            publisher,
+            tools={"t": tool},
+            hooks=hooks,
+            clock=FixedClock(step_micros=0),
+            options=explicit(tool_timeout=0.01),
         )
         result: Any
         run = tracer.start_run().start()

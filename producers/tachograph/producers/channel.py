@@ -147,9 +147,7 @@ class RunChannel:
     ) -> None:
         late = self._publish_late
         assert late is not None
-        self._next(
-            name, at, lambda: late(LateRecord(self, name, tail_of, arguments, size, self._seq, at, span_id))
-        )
+        self._next(name, at, lambda: late(LateRecord(self, name, tail_of, arguments, size, self._seq, at, span_id)))
 
     def emit_body(self, name: str, body: dict[str, Any], **where: Any) -> str | None:
         """Encode and publish one record."""
