@@ -98,9 +98,10 @@ class Run(ActingRun, ObservingRun, FailingRun):
 
     def witness(self) -> Witness:
         """What records a tool call."""
-        self.check_going()
+        if self._stop is not None:
+            raise self._stop
         # A line of the audit trail is durable, and needs the captured form before the call goes on.
-        late = self.recorder.channel.takes_late and self.audit is None
+        late = self.audit is None and self.recorder.channel.takes_late
         return LateLegs(self) if late else CallLegs(self)
 
     def count_tokens(self, response: ModelResponse) -> None:
