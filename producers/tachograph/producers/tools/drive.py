@@ -80,7 +80,8 @@ async def adrive(course: Course, invoke: Invoke, *, hook_timeout: float | None, 
 
 
 def _is_awaitable(value: Any) -> bool:
-    return type(value) is CoroutineType or hasattr(type(value), "__await__")
+    kind = type(value)
+    return kind is not str and (kind is CoroutineType or hasattr(kind, "__await__"))
 
 
 class BackgroundLoop:
