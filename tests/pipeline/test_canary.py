@@ -51,7 +51,7 @@ OURS = re.compile(
 def test_the_secret_is_stored_in_mode_full_only(
     mode: CaptureMode, stack: Settings, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Spool, audit trail, artifacts, broker, ClickHouse, logs and errors, byte by byte; in full the search must find."""
+    """Spool, trail, artifacts, broker, tables, logs and errors, byte by byte; in full, so that the search can fail."""
     canaries = [make_canary(form) for form in FORMS]
     labels = [f"{secrets.token_hex(6)}-{form}" for form in FORMS]
     spool, trail, logs = (tmp_path / name for name in ("spool", "audit", "logs"))

@@ -59,8 +59,9 @@ def agent(tracer: Tracer) -> None:
             run.tools.register(tool, name)
             run.tools.execute(name, {"key": SECRET, "deep": [{"n": number}]}, tool_use_id=f"t{number}")
         run.model_call(lambda **_: "fine", model="m", messages="what came of it?")
+        run.tools.register(_raises(KeyError("x")), "failing")
         with pytest.raises(KeyError):
-            run.tools.execute(run.tools.register(lambda: {}["x"], "failing") and "failing", tool_use_id="t9")
+            run.tools.execute("failing", tool_use_id="t9")
 
 
 @pytest.mark.parametrize("mode", ["redacted", "hashed", "full"])

@@ -84,7 +84,7 @@ BAD = [
 
 @pytest.mark.parametrize("header", BAD)
 def test_a_header_that_is_none_is_refused_or_left_out(header: str) -> None:
-    """Strict: an error that says what to do and not what was given. Otherwise the run starts a trace, and it is counted."""
+    """Strict: an error that says what to do, not what was given. Otherwise the run starts a trace; counted."""
     with pytest.raises(RecordRefusedError, match="leave it out") as refused:
         make_tracer(strict=True).start_run(traceparent=header)
     assert SECRET not in str(refused.value)

@@ -47,9 +47,9 @@ _log: Final = logging.getLogger(__name__)
 class ArtifactWriter(Protocol):
     """Keeps content that is too large for a record.
 
-    Called in the agent's own thread, with content that already is in its capture mode. It must have encrypted the bytes
-    before they leave the process, and may be called by several threads at once. It may raise: the policy then cuts the
-    content off and says so.
+    Called with content that already is in its capture mode, in the agent's own thread or, at level memory, by the one
+    that sends. It must have encrypted the bytes before they leave the process, and may be called by several threads at
+    once. It may raise: the policy then cuts the content off and says so.
     """
 
     def put(self, data: bytes, *, suffix: str = "") -> "ArtifactPointer":

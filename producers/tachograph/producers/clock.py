@@ -21,6 +21,5 @@ class SystemClock:
         """Wall clock."""
         return time.time_ns() // 1000
 
-    def steady_ns(self) -> int:
-        """Monotonic clock."""
-        return time.perf_counter_ns()
+    steady_ns = staticmethod(time.perf_counter_ns)
+    """Monotonic clock; read twice in every tool call, so without a call of ours around it."""

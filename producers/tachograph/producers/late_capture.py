@@ -24,7 +24,7 @@ class LateCapture:
     def of(cls, policy: "CapturePolicy", value: Any) -> "LateCapture | None":
         """None if the value cannot be put by and is to be captured at once."""
         copy = snapshot(value, MOST_LATE_BYTES)
-        return None if copy is None else cls(policy, *copy)
+        return None if copy is None else cls(policy, copy[0], copy[1])
 
     def get(self) -> "Captured":
         """The captured form. Two threads that ask at the same time may both make it; they make the same."""

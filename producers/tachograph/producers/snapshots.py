@@ -4,6 +4,7 @@ Only values made of JSON's own kinds, exactly, are copied: what else there is ha
 and is captured where it is. So a copy is captured to the same bytes as the value itself.
 """
 
+from collections.abc import Callable
 from typing import Any, Final
 
 __all__ = ["Snapshot", "snapshot"]
@@ -58,20 +59,26 @@ def _text(text: str) -> int:
     return _NODE_BYTES + (len(text) if text.isascii() else 4 * len(text))
 
 
+def _node(_value: object) -> int:
+    return _NODE_BYTES
+
+
+_SIZES: Final[dict[type, Callable[[Any], int]]] = {
+    str: _text,
+    int: lambda number: _NODE_BYTES + (number.bit_length() >> 3),
+    bytes: lambda data: _NODE_BYTES + len(data),
+    **dict.fromkeys(_FIXED, _node),
+}
+"""What values that nobody can change are taken to hold."""
+
+
 def _copied(value: Any, room: int, depth: int) -> tuple[Any, int]:
     """The copy, and what is left of the room."""
     kind = type(value)
-    if kind is str:
-        room -= _text(value)
-    elif kind is int:
-        room -= _NODE_BYTES + (value.bit_length() >> 3)
-    elif kind is bytes:
-        room -= _NODE_BYTES + len(value)
-    else:
-        room -= _NODE_BYTES
+    room -= _SIZES.get(kind, _node)(value)
     if room < 0 or not depth:
         raise _NoCopyError
-    if kind in _FIXED or kind is str or kind is int or kind is bytes:
+    if kind in _SIZES:
         return value, room
     if kind is dict:
         members = value.copy()

@@ -275,8 +275,8 @@ def test_a_prompt_changed_on_its_way_has_another_hash(server: Any, publisher: In
             with _Anthropic(base_url=server.address, **fields) as client:
                 instrument_anthropic(client).messages.create(**ANTHROPIC)
         elif kind == "openai":
-            with _OpenAI(base_url=f"{server.address}/v1", **fields) as client:
-                instrument_openai(client).chat.completions.create(**CHAT)
+            with _OpenAI(base_url=f"{server.address}/v1", **fields) as other:
+                instrument_openai(other).chat.completions.create(**CHAT)
         else:
             asyncio.run(ask())
     bundle = {
@@ -292,7 +292,7 @@ def test_a_prompt_changed_on_its_way_has_another_hash(server: Any, publisher: In
     assert server.received[0]["messages"][-1] == received
     provenance = publisher.of("DecisionEvent")[0]["prompt_provenance"]
     assert provenance["prompt_bundle_hash"] == prompt_bundle_hash(bundle)
-    assert provenance["sent_hash"] == prompt_bundle_hash(bundle | {"messages": [*bundle["messages"], received]})  # type: ignore[misc]
+    assert provenance["sent_hash"] == prompt_bundle_hash(bundle | {"messages": [*bundle["messages"], received]})
 
 
 def test_a_conversation_with_the_clients_own_objects_is_sent_as_given(

@@ -22,8 +22,9 @@ class Inlet(Protocol):
     total: int
 
     def append(self, body: bytes, message: Message | LateMessage, size: int) -> Any:
-        """Keep one message, whose frame has ``size`` bytes. Gives a ticket. ``body`` is empty at level memory, and
-        only there a message may be one that is not made yet.
+        """Keep one message, whose frame has ``size`` bytes. Gives a ticket.
+
+        At level memory ``body`` is empty, and the message may be one that is not made yet.
         """
 
     def commit(self, ticket: Any) -> None:

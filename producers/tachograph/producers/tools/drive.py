@@ -35,7 +35,7 @@ def drive(course: Course, invoke: Invoke, *, hook_timeout: float | None, tool_ti
 
 
 def drive_straight(telling: Telling, witness: Witness, invoke: Invoke, *, tool_timeout: float | None) -> None:
-    """The course of a call without hooks in plain code, without the detour: 2 of 7 µs. A test holds the two together."""
+    """The course of a call without hooks in plain code, without the detour: 2 µs less. A test compares the two."""
     witness.before(telling)
     if telling.error is None:
         token = attribution.enter(telling.execution)
@@ -80,7 +80,8 @@ async def adrive(course: Course, invoke: Invoke, *, hook_timeout: float | None, 
 
 
 def _is_awaitable(value: Any) -> bool:
-    return type(value) is CoroutineType or hasattr(type(value), "__await__")
+    kind = type(value)
+    return kind is not str and (kind is CoroutineType or hasattr(kind, "__await__"))
 
 
 class BackgroundLoop:

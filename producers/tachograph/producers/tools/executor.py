@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, runtime_checkable
 
 from tachograph.producers import attribution
+from tachograph.producers.attribution import ExecutionContext
 from tachograph.producers.errors import UnknownToolError
 from tachograph.producers.hooks.types import HookRegistry, ToolUseContext
 from tachograph.producers.ids import Ids, RandomIds
@@ -164,7 +165,9 @@ class ToolExecutor:
             parent_tool_use_id,
             phase,
         )
-        execution = attribution.nested(task_id, context.tool_use_id, phase)
+        # As `nested` would, which asks again what is around.
+        depth = 0 if around is None else around.depth + 1
+        execution = ExecutionContext(task_id, context.tool_use_id, phase, depth)
         witness: Witness = Unseen() if self._run is None else self._run.witness()
         return Telling(context, execution), witness
 

@@ -63,8 +63,10 @@ class LateLegs(CallLegs):
 
     def _told(self, leg: ToolLeg, content: LateCapture, duration: int | None, telling: Telling) -> LateFields:
         # What the hooks said is read now: they may be asked again, and refused metadata is the caller's to hear of.
-        outcomes = tuple(self._outcomes(telling.outcomes)) if telling.outcomes else ()
-        metadata = self._recorder.metadata(telling.metadata) if telling.metadata else None
+        if not telling.outcomes and not telling.metadata:
+            return (leg, content, duration, telling.skipped, (), None), _SMALL + content.size, self._span_id
+        outcomes = tuple(self._outcomes(telling.outcomes))
+        metadata = self._recorder.metadata(telling.metadata)
         return (leg, content, duration, telling.skipped, outcomes, metadata), _SMALL + content.size, self._span_id
 
     def _tail(  # noqa: PLR0917 - the parts of one thing

@@ -94,7 +94,7 @@ class CallLegs:
         return self._telling is not None
 
     def _identify(self, telling: Telling) -> None:
-        self._tool_name = self.shown(telling.context.tool_name)
+        self._tool_name = self._recorder.label(telling.context.tool_name) or "unnamed"
         self._telling = telling
 
     @property
@@ -182,8 +182,11 @@ class CallLegs:
         step_id = None if self._step is None else self._step.step_id
         tool_use_id = telling.context.tool_use_id
         error = telling.error
-        if error is None and not telling.skipped:
-            faults.saw_output(step_id, tool_use_id, telling.output)
+        if error is None:
+            if not telling.skipped:
+                faults.saw_output(step_id, tool_use_id, telling.output)
+            if not self._loops():
+                return
         if isinstance(error, Exception) and not isinstance(error, RecorderStop):
             self._run.seen(error)
             trigger = FaultTrigger.TOOL_TIMEOUT if isinstance(error, TimeoutError) else FaultTrigger.TOOL_ERROR

@@ -1,0 +1,122 @@
+"""What an agent does in a run: steps, model calls, actions and what they leave."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final, TypeVar, overload
+
+from tachograph.producers.actions import Acting
+from tachograph.producers.decision_event import event_body
+from tachograph.producers.model.call import ModelCall
+from tachograph.producers.run.core import RunCore
+from tachograph.producers.step import Step
+from tachograph.schemas.enums import ActionType
+
+if TYPE_CHECKING:
+    from tachograph.producers.artifacts import ArtifactBuilder
+
+T = TypeVar("T")
+
+_RECORD_ONLY: Final = frozenset(
+    {
+        "provider",
+        "retrieval",
+        "transformations",
+        "parameters",
+        "capture_mode",
+        "action_type",
+        "summary",
+        "evaluation",
+        "sent_hash",
+        "reader",
+    }
+)
+"""Arguments of a model call that its function is not called with."""
+
+
+class ActingRun(RunCore):
+    """The boundary's methods."""
+
+    def step(
+        self, step_type: str, name: str, *, step_id: str | None = None, metadata: Mapping[str, Any] | None = None
+    ) -> Step:
+        """A step: ``with run.step("tool", "fetch_data") as step``. Steps nest."""
+        return Step(self._whole, step_type, name, step_id=step_id, metadata=metadata)
+
+    @overload
+    def model_call(self, function: None = None, /, *, model: str, **fields: Any) -> ModelCall: ...
+
+    @overload
+    def model_call(self, function: Callable[..., T], /, *, model: str, **fields: Any) -> T: ...
+
+    def model_call(self, function: Callable[..., Any] | None = None, /, *, model: str, **fields: Any) -> Any:
+        """A model call at the boundary, in one of three uses.
+
+        ::
+
+            answer = run.model_call(client.create, model="m-1", messages=messages, temperature=0)   # call it now
+            with run.model_call(model="m-1", messages=messages) as call:                            # around other code
+                call.record(client.create(messages))
+            @run.model_call(model="m-1")                                                            # around each call
+            def ask(messages): ...
+
+        With a function, it is called with ``model``, ``messages``, ``system``, ``tools`` and whatever else is given;
+        ``provider, retrieval, transformations, parameters, capture_mode, action_type, summary, evaluation, sent_hash,
+        reader`` are for the record only. Returns what the function returns: an awaitable, if it is async.
+        """
+        if function is None:
+            return ModelCall(self._whole, model=model, **fields)
+        recorded = {name: fields.pop(name) for name in list(fields) if name in _RECORD_ONLY}
+        return ModelCall(self._whole, model=model, **recorded).around(function, (), {"model": model, **fields})
+
+    def action(
+        self,
+        action_type: ActionType | str,
+        summary: str,
+        *,
+        artifacts: Iterable[Any] = (),
+        evaluation: Any = None,
+        overrides_event_id: str | None = None,
+    ) -> str | None:
+        """Record an action boundary: an edit, a test run, a pull request, a deployment. Returns its event id.
+
+        Actions that involve code carry artifacts; ``run.artifacts`` builds them.
+        """
+        self.check_going()
+        span_id = self.recorder.ids.span_id()
+        around = self.position()
+        return self.recorder.record(
+            "DecisionEvent",
+            lambda: event_body(
+                self._whole,
+                span_id=span_id,
+                parent_span_id=around.span_id,
+                step_id=None if around.step is None else around.step.step_id,
+                action_type=action_type,
+                summary=summary,
+                policy=self.recorder.policy,
+                artifacts=artifacts,
+                evaluation=evaluation,
+                overrides_event_id=overrides_event_id,
+            ),
+            span_id=span_id,
+        )
+
+    def acting(self, action_type: ActionType | str, summary: str, *, artifacts: Iterable[Any] = ()) -> Acting:
+        """The same around code that does it: a context manager that collects artifacts, or a decorator."""
+        return Acting(self._whole, action_type, summary, artifacts)
+
+    @property
+    def artifacts(self) -> "ArtifactBuilder":
+        """Builds artifacts in the run's capture mode: file edits, commands, test runs, pull requests, commits."""
+        if self._artifacts is None:
+            from tachograph.producers.artifacts import ArtifactBuilder  # noqa: PLC0415 - brings pydantic
+
+            self._artifacts = ArtifactBuilder(self.recorder.policy)
+        return self._artifacts
+
+    def no_op(self, reason: str) -> str | None:
+        """The agent decided to do nothing, and says why."""
+        return self.action(ActionType.NO_OP, reason)
+
+    def override(self, event_id: str, *, reason: str, artifacts: Iterable[Any] = ()) -> str | None:
+        """A human set an event aside, now or in retrospect."""
+        return self.action(ActionType.OVERRIDE, reason, artifacts=artifacts, overrides_event_id=event_id)
