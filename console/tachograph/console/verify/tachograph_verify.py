@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Check a Tachograph evidence bundle. One file; needs `cryptography` and `rfc8785`, no network, nothing of Tachograph.
 
     pip install cryptography rfc8785
@@ -16,8 +15,11 @@ import json
 import re
 import sys
 import zipfile
+from collections.abc import Callable
 from datetime import UTC, datetime
+from itertools import pairwise
 from pathlib import Path
+from typing import Any, NoReturn
 
 import rfc8785
 from cryptography.exceptions import InvalidSignature
@@ -27,19 +29,24 @@ GENESIS = "sha256:" + "0" * 64
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 HASH = re.compile(r"sha256:[0-9a-f]{64}")
 
+Place = tuple[str, int, str, datetime]
+Finding = dict[str, Any]
+
 
 class Untrusted(Exception):  # noqa: N818 - a state, not a bug
     """The keys do not hold together, or do not begin with the trusted one."""
 
 
-def unbase64(text):
+def unbase64(text: str) -> bytes:
+    """Decode base64 in its one canonical spelling."""
     data = base64.b64decode(text.encode("ascii"), validate=True)
     if base64.b64encode(data).decode() != text:
         raise ValueError("not the canonical spelling")
     return data
 
 
-def signed(public, signature, message):
+def signed(public: str, signature: bytes, message: bytes) -> bool:
+    """Tell whether a key made a signature."""
     try:
         Ed25519PublicKey.from_public_bytes(unbase64(public)).verify(signature, message)
     except (InvalidSignature, ValueError):
@@ -47,37 +54,45 @@ def signed(public, signature, message):
     return True
 
 
-def unique(pairs):
+def unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """Members of an object that names no key twice."""
     if len(dict(pairs)) != len(pairs):
         raise ValueError("a key twice")
     return dict(pairs)
 
 
-def refuse(_literal):
+def refuse(_literal: str) -> NoReturn:
+    """Numbers that readers disagree about."""
     raise ValueError("not a value that a record may hold")
 
 
-def strict(text):
+def strict(text: str) -> Any:
+    """Parse JSON in the only way that it can be meant."""
     return json.loads(text, object_pairs_hook=unique, parse_float=refuse, parse_constant=refuse)
 
 
-def moment(text):
-    return None if text is None else datetime.fromisoformat(text.replace("Z", "+00:00")).astimezone(UTC)
+def moment(text: str) -> datetime:
+    """A moment, UTC."""
+    return datetime.fromisoformat(text).astimezone(UTC)
+
+
+def maybe(text: str | None) -> datetime | None:
+    """A moment that may be missing."""
+    return None if text is None else moment(text)
 
 
 class Keys:
     """The key set: each key but the first signed by the one before it, whose window ends where the next begins."""
 
-    def __init__(self, entries, trusted):
+    def __init__(self, entries: list[Any], trusted: str | None) -> None:
         self.entries = {entry["key_id"]: entry for entry in entries}
         if not entries or len(self.entries) != len(entries) or (trusted and entries[0]["public_key"] != trusted):
             raise Untrusted
         if len({entry["public_key"] for entry in entries}) != len(entries) or entries[0]["introduced_by"] is not None:
             raise Untrusted
-        for before, entry in zip(entries, entries[1:]):
-            start, end, revoked = (
-                moment(x) for x in (entry["effective_from"], before["effective_until"], before["revoked_at"])
-            )
+        for before, entry in pairwise(entries):
+            start, end = moment(entry["effective_from"]), maybe(before["effective_until"])
+            revoked = maybe(before["revoked_at"])
             said = {name: entry[name] for name in ("key_id", "public_key", "introduced_by")}
             said["effective_from"] = start.isoformat()
             message = b"tachograph.key.v1\x00" + rfc8785.dumps(said)
@@ -86,31 +101,38 @@ class Keys:
             if not signed(before["public_key"], unbase64(entry["introduction"] or ""), message):
                 raise Untrusted
 
-    def effective(self, entry, when):
-        start, end, revoked = (moment(entry[name]) for name in ("effective_from", "effective_until", "revoked_at"))
-        return start <= when and (end is None or when < end) and (revoked is None or when < revoked)
+    def effective(self, entry: dict[str, Any], when: datetime) -> bool:
+        """Tell whether a key may sign at a moment."""
+        end, revoked = maybe(entry["effective_until"]), maybe(entry["revoked_at"])
+        return (
+            moment(entry["effective_from"]) <= when
+            and (end is None or when < end)
+            and (revoked is None or when < revoked)
+        )
 
 
-def node(left, right):
+def node(left: bytes, right: bytes) -> bytes:
+    """Hash of an inner node."""
     return hashlib.sha256(b"\x01" + left + right).digest()
 
 
-def root(leaves):
+def root(leaves: list[bytes]) -> bytes:
     """Merkle root of RFC 6962, by merging complete subtrees from the left."""
     if not leaves:
         return hashlib.sha256().digest()
-    edge = []
+    edge: list[bytes] = []
     for number, leaf in enumerate(leaves):
-        while number & 1:
-            leaf, number = node(edge.pop(), leaf), number >> 1
-        edge.append(leaf)
+        merged, completed = leaf, number
+        while completed & 1:
+            merged, completed = node(edge.pop(), merged), completed >> 1
+        edge.append(merged)
     found = edge.pop()
     while edge:
         found = node(edge.pop(), found)
     return found
 
 
-def check_record(record, keys):
+def check_record(record: dict[str, str], keys: Keys) -> tuple[str | None, Place | None]:
     """What is wrong with a record by itself, and what it says of its place."""
     try:
         body = record["body"].encode()
@@ -139,7 +161,7 @@ def check_record(record, keys):
     return (None if signed(key["public_key"], signature, message) else "signature_invalid"), place
 
 
-def check_checkpoint(note, origin, leaves, keys):
+def check_checkpoint(note: str, origin: str, leaves: list[bytes], keys: Keys) -> str | None:
     """What is wrong with a checkpoint over these leaves."""
     try:
         text, blank, lines = note.rpartition("\n\n")
@@ -172,11 +194,14 @@ def check_checkpoint(note, origin, leaves, keys):
     return None if root(leaves[: int(size)]) == claimed else "root_mismatch"
 
 
-def check_log(log_id, records, checkpoints, keys):
-    findings, leaves, before, last = [], [], GENESIS, datetime.min.replace(tzinfo=UTC)
+def check_log(log_id: str, records: list[dict[str, str]], checkpoints: list[str], keys: Keys) -> list[Finding]:
+    """Everything that does not hold in one log."""
+    findings: list[Finding] = []
+    leaves: list[bytes] = []
+    before, last = GENESIS, datetime.min.replace(tzinfo=UTC)
     for place, record in enumerate(records):
         problem, said = check_record(record, keys)
-        if problem is None and (said[:3] != (log_id, place, before) or said[3] < last):
+        if problem is None and said is not None and (said[:3] != (log_id, place, before) or said[3] < last):
             problem = "wrong_place"
         if problem is not None:
             findings.append({"code": problem, "log_id": log_id, "place": place})
@@ -190,7 +215,8 @@ def check_log(log_id, records, checkpoints, keys):
     return findings
 
 
-def check_bundle(read, trusted, anchors):
+def check_bundle(read: Callable[[str], str], trusted: str | None, anchors: list[str]) -> tuple[list[Finding], int]:
+    """Everything that does not hold in a bundle, and how many records it has."""
     described = json.loads(read("bundle.json"))
     if described["format"] != "tachograph-evidence/1" or len(set(described["logs"])) != len(described["logs"]):
         raise ValueError("not this format")
@@ -198,7 +224,9 @@ def check_bundle(read, trusted, anchors):
         keys = Keys(json.loads(read("keys.json")), trusted)
     except Untrusted:
         return [{"code": "keys_untrusted", "log_id": "", "place": None}], 0
-    held, findings, count = {}, [], 0
+    held: dict[str, list[str]] = {}
+    findings: list[Finding] = []
+    count = 0
     for note in anchors:
         held.setdefault(note.partition("\n")[0], []).append(note)
     for number, log_id in enumerate(described["logs"]):
@@ -209,7 +237,8 @@ def check_bundle(read, trusted, anchors):
     return findings + [{"code": "log_missing", "log_id": origin, "place": None} for origin in held], count
 
 
-def main():
+def main() -> int:
+    """Check what the command line names."""
     parser = argparse.ArgumentParser(description="Check a Tachograph evidence bundle, offline.")
     parser.add_argument("bundle", type=Path)
     parser.add_argument("--trust", help="first public key, base64, from elsewhere")
