@@ -11,7 +11,16 @@ from typing import Annotated
 
 import typer
 
-from tachograph.console.cli import catalog, configuration, demonstration, pipeline, reading, recorder, stack
+from tachograph.console.cli import (
+    catalog,
+    configuration,
+    demonstration,
+    pipeline,
+    reading,
+    recorder,
+    stack,
+    verification,
+)
 from tachograph.console.cli.output import ERR
 from tachograph.schemas.errors import ConfigError, TachographError
 from tachograph.schemas.settings import ENV_PREFIX
@@ -42,6 +51,7 @@ reading.register(app)
 recorder.register(app)
 configuration.register(app)
 catalog.register(app)
+verification.register(app)
 demonstration.register(app)
 
 
