@@ -5,7 +5,8 @@ from pathlib import Path
 
 from tachograph.console.verify import write_bundle
 from tests.console.test_recorder_commands import tachograph
-from tests.console.verify.test_tamper_matrix import FIRST, MATRIX
+from tests.console.verify.test_tamper_matrix import MATRIX
+from tests.processors.sealing.logs import FIRST
 
 
 def test_a_bundle_that_holds(tmp_path: Path) -> None:
