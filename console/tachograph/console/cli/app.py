@@ -23,6 +23,8 @@ from tachograph.console.cli import (
     slo,
     stack,
     violations,
+    stack,
+    verification,
 )
 from tachograph.console.cli.output import ERR
 from tachograph.schemas.errors import ConfigError, TachographError
@@ -58,6 +60,7 @@ rules.register(app)
 slo.register(app)
 configuration.register(app)
 catalog.register(app)
+verification.register(app)
 demonstration.register(app)
 
 
