@@ -10,6 +10,7 @@ from tests.schemas import samples
 
 from benchmarks.report import Figure, Result
 from tachograph.processors.core import Incoming, process
+from tachograph.processors.digests import digest
 from tachograph.processors.runs import Runs
 from tachograph.processors.state import RunState
 from tachograph.schemas.settings import Settings
@@ -39,8 +40,9 @@ def fill(runs: Runs, count: int, first: int = 0) -> None:
         for seq, (name, template) in enumerate(templates):
             # Over the wire and back: strings that a state keeps are then its own, as they are in a worker.
             record = template | {"event_id": f"{run_id}-{seq}", "run_id": run_id, "trace_id": run_id, "seq": seq}
-            decoded = codec.decode(codec.encode(name, record)).record
-            process(state, Incoming(name, decoded, 0, offset, _APPENDED + offset))
+            value = codec.encode(name, record)
+            decoded = codec.decode(value).record
+            process(state, Incoming(name, decoded, 0, offset, _APPENDED + offset, digest(value)))
             offset += 1
         runs.put(f"bench/run/{run_id}".encode(), state)
 

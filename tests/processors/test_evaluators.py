@@ -26,8 +26,9 @@ class Strict:
     def evaluate(self, event: Mapping[str, Any]) -> Iterable[Verdict]:
         if event["run_id"] == "odd":
             raise RuntimeError("text that must go nowhere")
-        status = "fail" if event["run_id"] == "bad" else "pass"
-        return [Verdict("quality", "tidy", status, "the event is untidy" if status == "fail" else "")]
+        if event["run_id"] == "bad":
+            return [Verdict("quality", "tidy", "fail", "the event is untidy")]
+        return [Verdict("quality", "tidy", "pass")]
 
 
 def test_a_process_without_evaluators_says_what_to_do(tmp_path: Path) -> None:

@@ -22,9 +22,8 @@ from tachograph.console.cli import (
     rules,
     slo,
     stack,
-    violations,
-    stack,
     verification,
+    violations,
 )
 from tachograph.console.cli.output import ERR
 from tachograph.schemas.errors import ConfigError, TachographError

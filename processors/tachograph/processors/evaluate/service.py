@@ -24,7 +24,7 @@ from tachograph.processors.evaluate.plugins import (
     PluginRunner,
     load_plugins,
 )
-from tachograph.processors.evaluate.results import Evaluation, side_result
+from tachograph.processors.evaluate.results import SIDES, Evaluation, side_result
 from tachograph.processors.judge import evaluation_row, report_findings
 from tachograph.processors.names import TopicNames
 from tachograph.processors.outputs import Outputs
@@ -120,11 +120,11 @@ def _messages(source: KafkaMessage, place: int, result: PluginResult, names: Top
     """A row of what the plug-in said, and a violation for each rule that it found broken."""
     record = dict(result.event)
     partition, offset = source.partition() or 0, source.offset() or 0
-    sides = (
-        side_result([check for side, check in result.checks if side == kind])
-        for kind in ("alignment", "quality", "policy")
+    alignment, quality, policy = (
+        side_result([check for side, check in result.checks if side == kind]) for kind in SIDES
     )
-    evaluation = Evaluation(*sides, result.violations[: _SLOTS - 1], f"plugin:{result.plugin}")
+    findings = result.violations[: _SLOTS - 1]
+    evaluation = Evaluation(alignment, quality, policy, findings, f"plugin:{result.plugin}")
     report = Report(subject_of(record))
     report.rows([("evaluations", evaluation_row(record, source.timestamp()[1] * 1000, evaluation))])
     report_findings(record, evaluation, report)
