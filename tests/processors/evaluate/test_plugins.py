@@ -3,7 +3,7 @@
 import asyncio
 import threading
 from collections.abc import Awaitable, Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -88,7 +88,9 @@ def test_an_answer_becomes_checks_and_findings(plugin: Sync | Async) -> None:
     [
         pytest.param(Sync(_raise), "error: the evaluator raised RuntimeError", id="raises"),
         pytest.param(Async(_hang, 0.01), "timeout: the evaluator took too long", id="hangs"),
-        pytest.param(Sync(lambda: [("x",)]), "error: the evaluator raised ValueError", id="says no verdicts"),
+        pytest.param(
+            Sync(lambda: [cast("Verdict", ("x",))]), "error: the evaluator raised ValueError", id="says no verdicts"
+        ),
         pytest.param(
             Sync(lambda: [GOOD._replace(status="perfect")]),  # type: ignore[arg-type]  # as a foreign package might
             "error: the evaluator raised ValueError",

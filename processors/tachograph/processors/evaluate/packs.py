@@ -177,5 +177,6 @@ class _Reader:
             if name not in known:
                 self._wrong(value, f"{what} has no {name!r}; it has {', '.join(known)}")
 
-    def _wrong(self, value: Value, message: str) -> None:
-        self.problems.append(Problem(self.file, value.line, message))
+    def _wrong(self, value: Value, message: str) -> Any:
+        """Note a problem. Returns None, so that a reader can end with it."""
+        return self.problems.append(Problem(self.file, value.line, message))

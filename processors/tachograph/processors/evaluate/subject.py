@@ -142,7 +142,8 @@ class Subject:
     def commands(self) -> list[Text]:
         """Shell commands that were asked for or run."""
         if self._commands is None:
-            self._commands = found = []
+            found: list[Text] = []
+            self._commands = found
             for place, call in enumerate(self.tool_calls):
                 where = f"model_output.tool_calls[{place}].arguments"
                 for command in self._commands_of(call):
