@@ -12,7 +12,7 @@ __all__ = ["Snapshot", "snapshot"]
 _DEPTH: Final = 32
 _NODE_BYTES: Final = 64
 """What a node is taken to hold, besides its text: about a pointer and an object's head."""
-_FIXED: Final = frozenset({bool, float, type(None)})
+_FIXED: Final[frozenset[type]] = frozenset({bool, float, type(None)})
 
 
 Snapshot = tuple[Any, int]
