@@ -11,7 +11,7 @@ from typing import Annotated
 
 import typer
 
-from tachograph.console.cli import configuration, demonstration, pipeline, reading, recorder, stack
+from tachograph.console.cli import artifacts, configuration, demonstration, pipeline, reading, recorder, stack
 from tachograph.console.cli.output import ERR
 from tachograph.schemas.errors import ConfigError, TachographError
 from tachograph.schemas.settings import ENV_PREFIX
@@ -40,6 +40,7 @@ stack.register(app)
 pipeline.register(app)
 reading.register(app)
 recorder.register(app)
+artifacts.register(app)
 configuration.register(app)
 demonstration.register(app)
 

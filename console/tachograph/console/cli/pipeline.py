@@ -1,4 +1,4 @@
-"""``tachograph worker``, ``sink``, ``topics`` and ``migrate``: the processes of the pipeline and what they stand on."""
+"""``tachograph worker``, ``snapshots``, ``sink``, ``topics``, ``migrate``: what the pipeline is and stands on."""
 
 import signal
 import threading
@@ -21,6 +21,7 @@ Instance = Annotated[
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command()(worker)
+    app.command()(snapshots)
     app.command()(sink)
     app.command()(migrate)
     topics = typer.Typer(help="Topics of the broker.", no_args_is_help=True)
@@ -36,14 +37,25 @@ def worker(instance: Instance = "") -> None:
     run_worker(_named(load_settings(), "worker", instance))
 
 
+def snapshots(instance: Instance = "") -> None:
+    """Run a snapshot step: what a fault captured is copied, still encrypted, to the artifact store."""
+    from tachograph.processors.snapshots.service import run_snapshots  # noqa: PLC0415 - imported where it is used
+
+    run_snapshots(_named(load_settings(), "snapshots", instance), stop=_stopped_by_signals())
+
+
 def sink(instance: Instance = "") -> None:
     """Run a ClickHouse sink: rows in, rows landed exactly once."""
     from tachograph.sinks.clickhouse import run_sink  # noqa: PLC0415 - imported where it is used
 
+    run_sink(_named(load_settings(), "sink", instance), stop=_stopped_by_signals())
+
+
+def _stopped_by_signals() -> threading.Event:
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda _number, _frame: stop.set())
-    run_sink(_named(load_settings(), "sink", instance), stop=stop)
+    return stop
 
 
 def migrate(
