@@ -13,6 +13,7 @@ import typer
 
 from tachograph.console.cli import (
     alerts,
+    artifacts,
     catalog,
     configuration,
     demonstration,
@@ -57,6 +58,7 @@ violations.register(app)
 recorder.register(app)
 rules.register(app)
 slo.register(app)
+artifacts.register(app)
 configuration.register(app)
 catalog.register(app)
 verification.register(app)

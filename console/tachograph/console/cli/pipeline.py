@@ -1,4 +1,4 @@
-"""``tachograph worker``, ``sink``, ``topics`` and ``migrate``: the processes of the pipeline and what they stand on."""
+"""``tachograph worker``, ``snapshots``, ``sink``, ``topics``, ``migrate``: what the pipeline is and stands on."""
 
 import signal
 import threading
@@ -27,6 +27,7 @@ LogFormatOption = Annotated[
 def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command()(worker)
+    app.command()(snapshots)
     app.command()(sink)
     app.command()(evaluators)
     app.command()(migrate)
@@ -56,16 +57,22 @@ def worker(
     run_worker(settings, replay_from=replay_from)
 
 
+def snapshots(instance: Instance = "", log_format: LogFormatOption = None) -> None:
+    """Run a snapshot step: what a fault captured is copied, still encrypted, to the artifact store."""
+    from tachograph.processors.snapshots.service import run_snapshots  # noqa: PLC0415 - imported where it is used
+
+    settings = _named(load_settings(), "snapshots", instance)
+    _log_as(log_format, settings)
+    run_snapshots(settings, stop=_stopped_by_signals())
+
+
 def sink(instance: Instance = "", log_format: LogFormatOption = None) -> None:
     """Run a ClickHouse sink: rows in, rows landed exactly once."""
-    from tachograph.sinks.clickhouse import run_sink  # noqa: PLC0415 - imported where it is used
+    from tachograph.sinks.clickhouse import run_sink  # noqa: PLC0415 - as above
 
     settings = _named(load_settings(), "sink", instance)
     _log_as(log_format, settings)
-    stop = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda _number, _frame: stop.set())
-    run_sink(settings, stop=stop)
+    run_sink(settings, stop=_stopped_by_signals())
 
 
 def evaluators(instance: Instance = "", log_format: LogFormatOption = None) -> None:
@@ -74,10 +81,14 @@ def evaluators(instance: Instance = "", log_format: LogFormatOption = None) -> N
 
     settings = _named(load_settings(), "evaluate", instance)
     _log_as(log_format, settings)
+    run_evaluators(settings, stop=_stopped_by_signals())
+
+
+def _stopped_by_signals() -> threading.Event:
     stop = threading.Event()
     for number in (signal.SIGINT, signal.SIGTERM):
         signal.signal(number, lambda _number, _frame: stop.set())
-    run_evaluators(settings, stop=stop)
+    return stop
 
 
 def migrate(

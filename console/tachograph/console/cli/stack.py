@@ -14,7 +14,7 @@ from tachograph.schemas.settings import Settings, load_settings
 if TYPE_CHECKING:
     from tachograph.deploy.stack import LocalStack
 
-CHILDREN = ("worker", "sink")
+CHILDREN = ("worker", "snapshots", "sink")
 
 
 def register(app: typer.Typer) -> None:
