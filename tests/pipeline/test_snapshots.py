@@ -127,7 +127,7 @@ def written(settings: Settings, topic: str, schema: str, name: str) -> list[tupl
                 assert message is not None
                 assert message.error() is None
                 at = (message.offset() or 0) + 1
-                row = codec.decode_as(schema, message.value())  # type: ignore[arg-type]  # values are bytes
+                row = codec.decode_as(schema, message.value())
                 if row["agent_id"] == name:
                     headers = dict(message.headers() or [])
                     found.append((headers.get(Header.SOURCE.value, b""), row, message.value() or b""))

@@ -198,6 +198,14 @@ def test_a_parent_that_never_comes_is_an_orphan() -> None:
     assert codes_of(whole_run(orphan, parent, emitted=4)) == []
 
 
+def test_the_parent_of_a_joined_trace_is_no_orphan() -> None:
+    """The start of the run names it."""
+    state = RunState()
+    process(state, numbered(samples.RUN_STARTED, 0, metadata={"parent_span_id": "feedfeedfeedfeed"}))
+    process(state, event(1, parent_span_id="feedfeedfeedfeed"))
+    assert codes_of(process(state, numbered(samples.RUN_ENDED, 2, emitted=3, dropped=0))) == []
+
+
 def test_a_trace_that_changes_is_reported_once() -> None:
     """With the first record that shows it."""
     others = [numbered(samples.AGENT_DECISION, seq, trace_id="another") for seq in (1, 2)]

@@ -28,6 +28,10 @@ def detect(state: RunState, name: str, record: Record, append_time: int, report:
     elif name == "ToolCallRecord":
         if not record["capture_mode"]:
             report.fail(Failure.MISSING_CAPTURE_MODE, tool_use_id=record["tool_use_id"], **about)
+    elif name == "RunStarted":
+        foreign = record["metadata"].get("parent_span_id")
+        if isinstance(foreign, str):
+            _known(state, foreign)  # a span of the trace that the run joined
     elif name == "EventsDropped":
         report.fail(Failure.EVENTS_DROPPED, f"{record['count']} records, because of {record['reason']}", **about)
     if name in _SPANS_OF:

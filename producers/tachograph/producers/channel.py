@@ -87,11 +87,6 @@ class RunChannel:
         self.ended = False
 
     @property
-    def source(self) -> bytes:
-        """CloudEvents source of the run's records."""
-        return self._source[1]
-
-    @property
     def kept(self) -> int:
         """Records kept so far."""
         return self._seq

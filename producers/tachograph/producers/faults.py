@@ -194,7 +194,7 @@ class Faults:
                 step_id=step_id,
                 tool_use_id=tool_use_id,
                 event_id=event_id,
-                source=channel.source,
+                source=channel.messages.source,
             )
         except Exception as error:  # noqa: BLE001 - without it there is less to tell, and that is all
             self._recorder.guard.note("capture", type(error).__name__)

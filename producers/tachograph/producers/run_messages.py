@@ -37,7 +37,9 @@ class RunMessages:
         self.encoder = encoder
         self._envelope = envelope_writer(tenant_id, agent_id, trace_id, run_id)
         self._key = trace_id.encode()
-        self._source = (_CE_SOURCE, f"/tenants/{tenant_id}/agents/{agent_id}".encode())
+        self.source = f"/tenants/{tenant_id}/agents/{agent_id}".encode()
+        """CloudEvents source of the run's records."""
+        self._source = (_CE_SOURCE, self.source)
         self._root_span = root_span
         # Each is one tuple, read and replaced whole: threads may meet here without a lock.
         self._second = (-1, "")

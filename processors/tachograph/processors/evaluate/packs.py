@@ -62,13 +62,15 @@ class _Reader:
 
     def pack(self, root: Value) -> RulePack | None:
         if not isinstance(root.data, dict):
-            return self._wrong(root, "a rule pack is a map with 'pack', 'version' and 'rules'")
+            self._wrong(root, "a rule pack is a map with 'pack', 'version' and 'rules'")
+            return None
         self._keys(root, _PACK_KEYS, "a rule pack")
         name = self._text(root, "pack", _ID, "small letters, digits, dots, dashes, such as 'coding-agent'")
         version = self._text(root, "version", _VERSION, "three numbers in quotes or not, such as 1.0.0")
         listed = root.data.get("rules")
         if listed is None or not isinstance(listed.data, list) or not listed.data:
-            return self._wrong(listed or root, "'rules' is missing or not a list; give at least one rule")
+            self._wrong(listed or root, "'rules' is missing or not a list; give at least one rule")
+            return None
         rules: dict[str, Rule] = {}
         for value in listed.data:
             rule = self._rule(value)
@@ -81,7 +83,8 @@ class _Reader:
 
     def _rule(self, value: Value) -> Rule | None:
         if not isinstance(value.data, dict):
-            return self._wrong(value, "a rule is a map with 'id' and 'check' or 'cel'")
+            self._wrong(value, "a rule is a map with 'id' and 'check' or 'cel'")
+            return None
         self._keys(value, _RULE_KEYS, "a rule")
         members = value.data
         rule_id = self._text(value, "id", _ID, "small letters, digits, dots, dashes, underscores")
@@ -106,19 +109,23 @@ class _Reader:
         members = value.data
         check, written = members.get("check"), members.get("cel")
         if (check is None) == (written is None):
-            return self._wrong(value, "a rule has either 'check' or 'cel'; give one of them")
+            self._wrong(value, "a rule has either 'check' or 'cel'; give one of them")
+            return None
         if written is not None:
             if "with" in members:
                 self._wrong(members["with"], "'with' belongs to 'check'; put values into the expression")
             if not isinstance(written.data, str):
-                return self._wrong(written, "'cel' is a text; put the expression in quotes")
+                self._wrong(written, "'cel' is a text; put the expression in quotes")
+                return None
             return self._built(written, lambda: cel.expression(written.data), "policy", "error")
         spec = CHECKS.get(check.data) if isinstance(check.data, str) else None
         if spec is None:
-            return self._wrong(check, f"there is no such check; there are {', '.join(sorted(CHECKS))}")
+            self._wrong(check, f"there is no such check; there are {', '.join(sorted(CHECKS))}")
+            return None
         given = members.get("with")
         if given is not None and not isinstance(given.data, dict):
-            return self._wrong(given, f"'with' is a map of arguments; {spec.usage()}")
+            self._wrong(given, f"'with' is a map of arguments; {spec.usage()}")
+            return None
         arguments: dict[str, Any] = {} if given is None else given.plain()
         return self._built(given or check, lambda: spec.build(arguments), spec.side, spec.severity)
 
@@ -126,7 +133,8 @@ class _Reader:
         try:
             return build(), side, severity
         except ArgumentError as error:
-            return self._wrong(value, str(error))
+            self._wrong(value, str(error))
+            return None
 
     def _when(self, value: Value | None) -> dict[str, list[str]]:
         if value is None:
@@ -160,16 +168,19 @@ class _Reader:
     def _text(self, owner: Value, name: str, form: re.Pattern[str], hint: str) -> str | None:
         value = owner.data.get(name)
         if value is None:
-            return self._wrong(owner, f"{name!r} is missing; it is {hint}")
+            self._wrong(owner, f"{name!r} is missing; it is {hint}")
+            return None
         if not isinstance(value.data, str) or form.match(value.data) is None:
-            return self._wrong(value, f"{name!r} is {hint}")
+            self._wrong(value, f"{name!r} is {hint}")
+            return None
         return value.data
 
     def _choice(self, value: Value | None, name: str, choices: tuple[str, ...]) -> str | None:
         if value is None:
             return None
         if value.data not in choices:
-            return self._wrong(value, f"{name!r} is one of {', '.join(choices)}")
+            self._wrong(value, f"{name!r} is one of {', '.join(choices)}")
+            return None
         return str(value.data)
 
     def _keys(self, owner: Value, known: tuple[str, ...], what: str) -> None:
@@ -177,6 +188,6 @@ class _Reader:
             if name not in known:
                 self._wrong(value, f"{what} has no {name!r}; it has {', '.join(known)}")
 
-    def _wrong(self, value: Value, message: str) -> Any:
-        """Note a problem. Returns None, so that a reader can end with it."""
-        return self.problems.append(Problem(self.file, value.line, message))
+    def _wrong(self, value: Value, message: str) -> None:
+        """Note a problem."""
+        self.problems.append(Problem(self.file, value.line, message))

@@ -53,7 +53,7 @@ class KafkaCaptures:
                 partition,
                 message.offset() or 0,
                 message.timestamp()[1] * 1000,
-                message.key(),  # type: ignore[arg-type]  # keys are bytes
+                message.key(),
                 message.headers() or [],  # type: ignore[arg-type]  # a list, as we use it
             )
             forgotten = None if part is None else self._index.observe(part)

@@ -92,9 +92,9 @@ def _asked(message: KafkaMessage, events: str, codec: Codec, settings: Settings)
     append_time = message.timestamp()[1] * 1000
     if topic == events:
         try:
-            if codec.schema_name(message.value()) != "AgentFailure":  # type: ignore[arg-type]  # values are bytes
+            if codec.schema_name(message.value()) != "AgentFailure":
                 return None
-            record = codec.decode(message.value()).record  # type: ignore[arg-type]  # as above
+            record = codec.decode(message.value()).record
         except WireError:
             return None
         wanted = of_failure(record, partition, append_time)

@@ -110,12 +110,12 @@ class Run(ActingRun, ObservingRun, FailingRun):
             if used is not None:
                 self._tokens[place] = (self._tokens[place] or 0) + used
 
-    def sample(self, step: Step | None) -> None:
+    def sample(self, step: Step | None, event_id: str | None) -> None:
         """Capture one in N prompts, if that is wanted. Not a fault: a capture that is lost is not missed."""
         self._model_calls += 1
         every = self._tracer.options.sample_prompts
         if every and self._model_calls % every == 0:
-            self.faults.capture(FaultTrigger.SAMPLED, None if step is None else step.step_id)
+            self.faults.capture(FaultTrigger.SAMPLED, None if step is None else step.step_id, event_id)
 
     def _stop_status(self) -> RunStatus | None:
         return None if self._stop is None else RunStatus.SYSTEM_ERROR
