@@ -187,9 +187,10 @@ def test_every_fault_leaves_snapshots_that_open(stack: Settings, tmp_path: Path)
         count = "SELECT count(), uniqExact(snapshot_id) FROM snapshots WHERE agent_id = {agent:String}"
         assert rows(database, count, name) == [(len(expected), len(expected))]
         linked = "SELECT countIf(length(snapshots) >= 2), count() FROM {view} WHERE agent_id = {{agent:String}}"
-        for view in ("manifests", "events"):
+        # A run that a SYSTEM_ERROR stops ends before the manifest of its step is due.
+        for view, least in (("manifests", len(FAULTS) - 1), ("events", len(FAULTS))):
             [(with_pointers, total)] = rows(database, linked.format(view=view), name)
-            assert with_pointers >= len(FAULTS), f"{with_pointers} of {total} {view} have pointers"
+            assert with_pointers >= least, f"{with_pointers} of {total} {view} have pointers"
 
     artifact = next(row[3] for row in first if row[:2] == ("tool_error", "prompt"))
     opened = tachograph(stack, "artifacts", "get", artifact, "--capture-key", str(key))
