@@ -4,12 +4,17 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import settings as hypothesis_settings
 
 from tachograph.deploy.stack import running_servers
 from tachograph.deploy.topics import apply_topics
 from tachograph.schemas.settings import Settings
 from tachograph.sinks.clickhouse.migrate import migrate
 from tests.containers import container_servers, use_containers
+
+# Speed lives in benchmarks: on a busy machine any example may be slow.
+hypothesis_settings.register_profile("no deadlines", deadline=None)
+hypothesis_settings.load_profile("no deadlines")
 
 
 @pytest.fixture(scope="session")
