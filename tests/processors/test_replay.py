@@ -103,7 +103,7 @@ def test_a_replay_that_is_killed_still_writes_nothing_twice(pipeline: Pipeline) 
     settings = {"worker__batch_size": "20", "worker__instance_id": "one", "worker__session_timeout_s": "50"}
     second = pipeline.start("--from", "0", **settings)
     pipeline.wait_until(lambda: _rewound(pipeline) == PARTITIONS, second)
-    pipeline.wait_until(lambda: any(0 < at < ends[p] for p, at in pipeline.committed().items()), second)
+    pipeline.wait_until(lambda: any(at > 0 for at in pipeline.committed().values()), second)
     second.kill()
     second.wait()
     third = pipeline.start(**settings)

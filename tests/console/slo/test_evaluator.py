@@ -31,7 +31,7 @@ pytestmark = pytest.mark.stack
 SHAPES = {
     "tool_calls": "error_type Nullable(String), result_is_error Bool, complete Bool",
     "evaluations": "alignment_status LowCardinality(String), quality_status LowCardinality(String), "
-    "policy_status LowCardinality(String)",
+    "policy_status LowCardinality(String), rules LowCardinality(String)",
 }
 """What the objectives need of tables that come with a later migration."""
 
@@ -144,8 +144,9 @@ def test_shipped_objectives_count_what_they_say(place: Place) -> None:
     )
     place.insert(
         checks,
-        f"VALUES ('acme','','a',{START},'pass','pass','fail'), ('acme','','b',{START},'fail','pass','unknown'), "
-        f"('acme','','c',{START},'unknown','pass',''), ('acme','','d',{START},'warn','pass','pass')",
+        f"VALUES ('acme','','a',{START},'pass','pass','fail',''), ('acme','','b',{START},'fail','pass','unknown',''), "
+        f"('acme','','c',{START},'unknown','pass','',''), ('acme','','d',{START},'warn','pass','pass',''), "
+        f"('acme','','d',{START},'fail','pass','fail','plugin:judge')",
     )
     expected = {"tool-success": Count(2, 3), "alignment-pass-rate": Count(1, 3), "policy-compliance": Count(1, 2)}
     with reader(place.settings) as database:
@@ -155,7 +156,7 @@ def test_shipped_objectives_count_what_they_say(place: Place) -> None:
             assert found.counts[300] == found.counts[30 * DAY] == count, name
 
 
-@pytest.mark.parametrize("name", ["decision-latency", "observability-completeness", "snapshot-success"])
+@pytest.mark.parametrize("name", sorted(found.name for found in load_objectives(shipped_folder())))
 def test_shipped_objectives_fit_the_tables(place: Place, name: str) -> None:
     """Their conditions are sound SQL over the tables as they are migrated."""
     objective = next(found for found in load_objectives(shipped_folder()) if found.name == name)
