@@ -17,6 +17,7 @@ from tachograph.schemas.enums import FaultTrigger, RunStatus
 
 if TYPE_CHECKING:
     from tachograph.producers.artifacts import ArtifactBuilder
+    from tachograph.producers.replay.session import RunReplay
     from tachograph.producers.run.life import Run
     from tachograph.producers.tracer import Tracer
 
@@ -24,12 +25,16 @@ if TYPE_CHECKING:
 class RunCore:
     """State of one run, and its questions about itself."""
 
-    def __init__(self, tracer: "Tracer", recorder: Recorder, start: RunStart) -> None:
+    def __init__(
+        self, tracer: "Tracer", recorder: Recorder, start: RunStart, replay: "RunReplay | None" = None
+    ) -> None:
         self._whole = cast("Run", self)
         """What the parts of a run are given."""
         self._tracer = tracer
         self._start = start
         self.recorder = recorder
+        self.replay = replay
+        """What serves the run's calls, if it is one that is run again."""
         self.run_id = start.run_id
         self.trace_id = start.trace_id
         self.session_id = start.session_id

@@ -26,9 +26,9 @@ class ObservingRun(RunCore):
         metadata: Mapping[str, Any] | None = None,
     ) -> str | None:
         """The agent chose between options. The step is the current one unless given."""
-        return self.recorder.record(
-            "AgentDecision",
-            lambda: decision_body(
+
+        def body() -> dict[str, Any]:
+            made = decision_body(
                 self.recorder,
                 decision_type=decision_type,
                 selected=selected,
@@ -37,8 +37,12 @@ class ObservingRun(RunCore):
                 confidence=confidence,
                 step_id=self._step_id(step_id),
                 metadata=metadata,
-            ),
-        )
+            )
+            if self.replay is not None:
+                self.replay.decided(made)
+            return made
+
+        return self.recorder.record("AgentDecision", body)
 
     def record_quality_signal(
         self,

@@ -4,16 +4,19 @@ from types import TracebackType
 from typing import Any, Self
 
 from tachograph.producers.tools.conduct import CallTool, Course, Telling
-from tachograph.producers.tools.drive import drive
+from tachograph.producers.tools.drive import Invoke, drive
 
 
 class PausedCall:
     """Context manager around code that runs a tool itself. Set ``output`` before leaving."""
 
-    def __init__(self, course: Course, telling: Telling, hook_timeout: float | None) -> None:
+    def __init__(
+        self, course: Course, telling: Telling, hook_timeout: float | None, served: Invoke | None = None
+    ) -> None:
         self._course = course
         self._telling = telling
         self._hook_timeout = hook_timeout
+        self._served = served
         self._waits = False
         self.output: Any = None
         """What the tool returned. After the block: as post-hooks left it."""
@@ -30,19 +33,34 @@ class PausedCall:
 
     @property
     def skipped(self) -> bool:
-        """A hook answered SKIP: do not run the tool."""
-        return self._telling.skipped
+        """Do not run the tool: a hook answered SKIP, or the call is replayed and ``output`` is there already."""
+        return self._telling.skipped or self._served is not None
 
     def __enter__(self) -> Self:
         self._advance(None, None)
         if not self._waits and self._telling.error is not None:
             raise self._telling.error
+        if self._waits and self._served is not None:
+            self._serve(self._served)
         return self
+
+    def _serve(self, served: Invoke) -> None:
+        """The output of then. An error of then leaves the block before it begins."""
+        try:
+            output = served(self.tool_input)
+        except BaseException as error:
+            self.__exit__(type(error), error, None)
+            raise
+        self._waits = False
+        self._advance(output, None)
+        self.output = output
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if not self._waits:
+            if self._served is not None and error is None and self._telling.error is None:
+                self.output = self._telling.output
             return
         self._waits = False
         self._advance(self.output, error)
