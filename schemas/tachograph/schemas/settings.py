@@ -310,6 +310,19 @@ class SealerSettings(_Section):
     create_keys: bool = False
     """Make a first key and its set at the start, where there is neither. For a machine that keeps its own key."""
 
+    custody: str = "file"
+    """Where the private keys are: ``file`` (``key_file``), ``socket`` (a ``tachograph signer`` at ``socket``), or the
+    name of an entry point in ``tachograph.signers``, which is called with the settings and returns a signer."""
+
+    socket: Path | None = None
+    """Unix socket of the signing process. Unset: ``keys/signer.sock`` of ``home``."""
+
+    signer_users: tuple[int, ...] = ()
+    """Numbers of the users that the signing process answers, beside its own."""
+
+    signer_owner: int | None = None
+    """Number of the user that the signing process must run as. Unset: the sealer's own."""
+
     batch_size: Annotated[int, Field(ge=1, le=100_000)] = 1000
     """Most messages handled between two checkpoints."""
 
