@@ -17,6 +17,7 @@ from tachograph.console.cli import (
     catalog,
     configuration,
     demonstration,
+    keys,
     pipeline,
     reading,
     recorder,
@@ -61,6 +62,7 @@ slo.register(app)
 artifacts.register(app)
 configuration.register(app)
 catalog.register(app)
+keys.register(app)
 verification.register(app)
 demonstration.register(app)
 
