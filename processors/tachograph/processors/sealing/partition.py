@@ -136,7 +136,7 @@ class PartitionSealer:
         if repeated:
             return
         try:
-            proposal, unreadable = _readable(record)
+            proposal, unreadable = readable(record)
             verdict = validate(
                 proposal,
                 self._with.catalog,
@@ -205,7 +205,7 @@ class PartitionSealer:
         return _SOURCE, SourceCoordinates(max(offset, 0), index, self._stream).to_bytes()
 
 
-def _readable(record: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
+def readable(record: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
     """The proposal with its outputs as values; what cannot be read is left out, and why."""
     try:
         outputs = strict_loads(record["outputs"])

@@ -158,6 +158,8 @@ class ModelCall:
         def body() -> dict[str, Any]:
             given = self._given
             policy = recorder.policy_for(given["capture_mode"])
+            provenance = self._provenance(policy)
+            run.transcript.prompted(span_id, provenance["prompt_bundle_hash"])
             return event_body(
                 run,
                 span_id=span_id,
@@ -166,7 +168,7 @@ class ModelCall:
                 action_type=given["action_type"] or _action(response),
                 summary=given["summary"] or _summary(response, error),
                 policy=policy,
-                prompt_provenance=self._provenance(policy),
+                prompt_provenance=provenance,
                 model_output=output_body(response, policy, recorder.label, latency),
                 evaluation=given["evaluation"],
             )

@@ -13,6 +13,7 @@ from tachograph.producers.results import PendingResults
 from tachograph.producers.run_start import RunStart
 from tachograph.producers.step import Step
 from tachograph.producers.tools.executor import ToolExecutor
+from tachograph.producers.transcript import Transcript
 from tachograph.schemas.enums import FaultTrigger, RunStatus
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class RunCore:
         self.request_body = start.request_body
         self.audit: AuditTrail | None = None
         self.results = PendingResults()
+        self.transcript = Transcript()
         self._artifacts: ArtifactBuilder | None = None
         self.faults = Faults(
             recorder, start.run_id, tracer.capture_key, self._stopping, loop_threshold=tracer.options.loop_threshold

@@ -71,9 +71,15 @@ class ObservingRun(RunCore):
     def propose_record(self, **fields: Any) -> str | None:
         """Propose a governed decision, to be checked and sealed. Returns the event id.
 
-        Fields are those of RecordProposal, less the envelope; ``record_id`` is made if not given.
+        Fields are those of RecordProposal, less the envelope; ``record_id`` is made if not given. ``replay`` binds the
+        tool calls and prompts of the run so far unless given.
         """
-        return self.recorder.record("RecordProposal", lambda: proposal_body(self.recorder, fields))
+
+        def body() -> dict[str, Any]:
+            replay = None if fields.get("replay") is not None else self.transcript.packet()
+            return proposal_body(self.recorder, fields if replay is None else {**fields, "replay": replay})
+
+        return self.recorder.record("RecordProposal", body)
 
     def context(self, step: Step | str | None = None, **fields: Any) -> ContextBuilder:
         """Build the context manifest of a step (the current one unless given). See ContextBuilder."""
@@ -104,7 +110,13 @@ class ObservingRun(RunCore):
         """Record a manifest, or end the run as SYSTEM_ERROR."""
         self.check_going()
         manifest_id = self.recorder.ids.uuid()
-        event_id = self.recorder.record("ContextManifest", lambda: body(manifest_id))
+
+        def made() -> dict[str, Any]:
+            manifest = body(manifest_id)
+            self.transcript.compiled(manifest_id, manifest["prefix_hash"])
+            return manifest
+
+        event_id = self.recorder.record("ContextManifest", made)
         if event_id is None and not self.recorder.channel.is_foreign:
             raise self._stopping("a context manifest could not be kept", f"manifest:{manifest_id}")
         if step_id in self._steps:
