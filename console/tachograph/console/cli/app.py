@@ -21,6 +21,7 @@ from tachograph.console.cli import (
     pipeline,
     reading,
     recorder,
+    replaying,
     rules,
     slo,
     stack,
@@ -57,6 +58,7 @@ pipeline.register(app)
 reading.register(app)
 violations.register(app)
 recorder.register(app)
+replaying.register(app)
 rules.register(app)
 slo.register(app)
 artifacts.register(app)

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from tachograph.console.replay.groups import explained_by, type_of_column, type_of_pin, type_of_verdict
 from tachograph.console.replay.packet import Diff, Packet
+from tachograph.console.replay.values import hash_of, same
 from tachograph.processors.records.memory import Memory, SealedFact
 from tachograph.processors.records.validate import Verdict, validate
 from tachograph.processors.rows.records import decision_body
@@ -18,7 +19,6 @@ from tachograph.processors.sealing.head import LogHead
 from tachograph.processors.sealing.partition import readable
 from tachograph.processors.sealing.rows import moment, record_row, sealed_fact
 from tachograph.processors.sealing.seal import Sealed, seal
-from tachograph.schemas.canonical import sha256_hex
 from tachograph.schemas.enums import ReplayStatus
 from tachograph.schemas.proofs.chain import GENESIS
 from tachograph.schemas.proofs.encoding import from_base64
@@ -96,8 +96,8 @@ def _tampered(packet: Packet, found: Checked) -> Iterator[Diff]:
             yield Diff(kind, "record before", found.prev_hash, before.record_hash)
     derived = record_row(Sealed(packet.record, found.content, LogHead(found.log_id)), packet.stored["received_at"])
     for name, value in derived.items():
-        if not _same(value, packet.stored[name]):
-            yield Diff(kind, f"column {name}", _hash(value), _hash(packet.stored[name]))
+        if not same(value, packet.stored[name]):
+            yield Diff(kind, f"column {name}", hash_of(value), hash_of(packet.stored[name]))
 
 
 def _proposal(packet: Packet, content: Mapping[str, Any]) -> Iterator[Diff]:
@@ -110,8 +110,8 @@ def _proposal(packet: Packet, content: Mapping[str, Any]) -> Iterator[Diff]:
     if content.get("outputs_withheld") or unreadable is not None:
         sealed.pop("outputs")
     for name, value in sealed.items():
-        if not _same(value, stored[name]):
-            yield Diff(type_of_column(name), f"proposal.{name}", _hash(value), _hash(stored[name]))
+        if not same(value, stored[name]):
+            yield Diff(type_of_column(name), f"proposal.{name}", hash_of(value), hash_of(stored[name]))
 
 
 def _transcript(packet: Packet, content: Mapping[str, Any]) -> Iterator[Diff]:
@@ -241,17 +241,3 @@ def _packet_id(content: Mapping[str, Any]) -> str | None:
 def _pin(text: str) -> tuple[str, str, str]:
     kind, name, found = text.split(" ")
     return kind, name, found
-
-
-def _same(derived: Any, stored: Any) -> bool:
-    """Whether a column holds what it was made of. Lists of objects are compared by the columns that the table has."""
-    if isinstance(derived, list) and isinstance(stored, (list, tuple)):
-        return len(derived) == len(stored) and all(map(_same, derived, stored))
-    if isinstance(derived, Mapping) and isinstance(stored, Mapping):
-        return all(_same(derived.get(name), value) for name, value in stored.items())
-    return (derived or "") == (stored or "") if derived is None or stored is None else bool(derived == stored)
-
-
-def _hash(value: Any) -> str:
-    """A value as a difference may name it."""
-    return "sha256:" + sha256_hex(repr(value).encode())
