@@ -30,6 +30,7 @@ class RunCore:
         self._tracer = tracer
         self._start = start
         self.recorder = recorder
+        self.agent_id = tracer.agent_id
         self.run_id = start.run_id
         self.trace_id = start.trace_id
         self.session_id = start.session_id
