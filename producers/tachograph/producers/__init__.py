@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     )
     from tachograph.producers.options import TracerOptions
     from tachograph.producers.position import current_run
+    from tachograph.producers.records import GovernedDecision, artifact_ref, tool_ref
     from tachograph.producers.run import Run
     from tachograph.producers.step import Step
     from tachograph.producers.tools.executor import ToolExecutor
@@ -35,6 +36,7 @@ __all__ = [
     "CapturePolicy",
     "ContextThreadPoolExecutor",
     "ExecutionContext",
+    "GovernedDecision",
     "HookAbortError",
     "HookAction",
     "HookMatcher",
@@ -49,9 +51,11 @@ __all__ = [
     "ToolUseContext",
     "Tracer",
     "TracerOptions",
+    "artifact_ref",
     "carry_context",
     "current_run",
     "get_current_context",
+    "tool_ref",
 ]
 
 _HOME: Final = {
@@ -60,6 +64,7 @@ _HOME: Final = {
     "CapturePolicy": "capture",
     "ContextThreadPoolExecutor": "attribution",
     "ExecutionContext": "attribution",
+    "GovernedDecision": "records",
     "HookAbortError": "errors",
     "HookAction": "hooks.types",
     "HookMatcher": "hooks.types",
@@ -74,9 +79,11 @@ _HOME: Final = {
     "ToolUseContext": "hooks.types",
     "Tracer": "tracer",
     "TracerOptions": "options",
+    "artifact_ref": "records",
     "carry_context": "attribution",
     "current_run": "position",
     "get_current_context": "attribution",
+    "tool_ref": "records",
 }
 
 
