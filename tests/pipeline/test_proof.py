@@ -1,13 +1,17 @@
 """Runs through the whole pipeline, then what can be shown of them: replay, recordings, verification, completeness."""
 
+import json
+import subprocess
+import sys
 import uuid
+import zipfile
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import Result
-from typer.testing import CliRunner
+from typer.testing import CliRunner, Result
 
 from tachograph.console.cli.app import app
 from tachograph.console.database import reader
@@ -16,6 +20,8 @@ from tachograph.console.replay.whole import replay_all
 from tachograph.console.verify.stored import StoredLogs
 from tachograph.processors.sealing.key_set import create_keys, key_set_of, read_key_set
 from tachograph.producers import Tracer
+from tachograph.producers.replay import DivergenceKind, ReplayDivergedError
+from tachograph.producers.testing import InMemoryPublisher
 from tachograph.schemas.enums import ReplayStatus
 from tachograph.schemas.settings import Settings
 from tests.deploy.test_roles import login
@@ -126,6 +132,12 @@ def test_results_land_and_the_health_of_replays_is_a_query(landed: Landed) -> No
     with reader(landed.settings) as database:
         wait_for(lambda: bool(database.rows(sql, asked)), landed.log_tail, *landed.parts)
         assert [tuple(row) for row in database.rows(sql, asked)] == [("ctxpack.support@1.0.0", 1.0)]
+        joined = """
+        SELECT count() FROM replays INNER JOIN decision_records USING (trace_id, record_id)
+        WHERE record_id = {record:String} AND trace_id IN (SELECT trace_id FROM decision_events)
+          AND trace_id IN (SELECT trace_id FROM tool_calls)
+        """
+        assert database.rows(joined, asked)[0][0] >= 1
 
 
 def test_a_run_can_be_given_to_its_agent_s_code(landed: Landed, tmp_path: Path) -> None:
@@ -158,6 +170,9 @@ def test_what_is_stored_verifies_and_says_on_what_basis(landed: Landed, tmp_path
     assert account["missing"] == []
     assert account["counted"] == account["kafka"] == account["clickhouse"] > 10
     assert account["sealed"] == 1
+    answer = landed.command("evidence", "show", landed.record_id)
+    assert answer.exit_code == 0, answer.output
+    assert "GATE_FINANCE_APPROVAL opened by lead_77" in answer.stdout
 
 
 def test_evidence_for_an_auditor_who_has_nothing_of_ours(landed: Landed, tmp_path: Path) -> None:
@@ -186,7 +201,8 @@ def test_evidence_for_an_auditor_who_has_nothing_of_ours(landed: Landed, tmp_pat
 
 def test_a_row_that_was_taken_away_is_named_and_changes_the_replay(landed: Landed) -> None:
     """By somebody with the rights of a migration: the account names the row, the replay gives its type."""
-    as_migration = login(landed.settings, "migrate")
+    house = landed.settings.clickhouse
+    as_migration = login(landed.settings, house.migrate_user, house.migrate_password.get_secret_value())
     as_migration(
         f"ALTER TABLE tachograph.context_items DELETE WHERE run_id = '{landed.victim_run}' "
         "AND startsWith(source_ref, 'kg:') SETTINGS mutations_sync = 2"

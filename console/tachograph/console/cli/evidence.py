@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tachograph.console.cli.output import note
+from tachograph.console.cli.output import JsonFlag, note, print_json, print_table
 from tachograph.console.cli.verification import AnchorFiles, Tenant
 from tachograph.schemas.errors import ConfigError
 from tachograph.schemas.settings import load_settings
@@ -24,6 +24,7 @@ def register(app: typer.Typer) -> None:
     """Add the commands."""
     exports = typer.Typer(help="Evidence that an auditor can check alone.", no_args_is_help=True)
     exports.command("export")(export)
+    exports.command("show")(show)
     app.add_typer(exports, name="evidence")
     proofs = typer.Typer(help="Proofs of single records and of growth, as files.", no_args_is_help=True)
     proofs.command("inclusion")(inclusion)
@@ -52,6 +53,24 @@ def export(
         made = evidence(logs, name, keys, anchors=held, whole_logs=whole_logs)
     write_bundle(made, output)
     note(f"{len(made.proofs)} records in {output}; check: python tachograph_verify.py {output} --trust KEY")
+
+
+def show(
+    record: Annotated[str, typer.Argument(metavar="RECORD|RUN", help="Id of a sealed record, or of a run.")],
+    *,
+    tenant: Tenant = "",
+    as_json: JsonFlag = False,
+) -> None:
+    """Explain a sealed record from nothing but itself."""
+    from tachograph.console.verify.explain import explain  # noqa: PLC0415 - imported where it is used
+
+    with _logs(tenant) as (logs, _):
+        contents = [json.loads(item.sealed.body) for item in logs.named(record)]
+    if as_json:
+        print_json(contents)
+        return
+    for content in contents:
+        print_table(["", ""], explain(content))
 
 
 def inclusion(

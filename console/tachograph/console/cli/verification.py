@@ -97,6 +97,7 @@ def _stored(  # noqa: PLR0917 - the options of one command
     from tachograph.console.verify.accounts import accounts  # noqa: PLC0415 - as above
     from tachograph.console.verify.stored import StoredLogs  # noqa: PLC0415 - as above
     from tachograph.console.verify.whole import check_logs  # noqa: PLC0415 - as above
+    from tachograph.processors.sealing.key_set import key_set_of, read_key_set  # noqa: PLC0415 - as above
 
     settings = load_settings()
     owner = tenant or settings.tenant_id
@@ -104,7 +105,7 @@ def _stored(  # noqa: PLR0917 - the options of one command
         logs = StoredLogs(database, owner)
         named = logs.named(record or run) if record or (run and not hours) else []
         wanted = [log] if log else sorted({item.log_id for item in named}) or logs.names()
-        checked = check_logs(logs, wanted, settings, trust, anchors)
+        checked = check_logs(logs, wanted, read_key_set(key_set_of(settings)), trust, anchors)
         runs = list(accounts(database, settings, owner, run_id=run, hours=hours)) if hours else []
     missing = [item for account in runs for item in account.missing]
     findings = [item for report in checked.values() for item in report.findings]

@@ -84,8 +84,13 @@ def report_log(
     checkpoints: Iterable[str],
     anchors: Iterable[TreeHead | None],
     keys: KeySet,
+    *,
+    heads: Iterable[TreeHead | None] = (),
 ) -> LogReport:
-    """The same with its basis. ``anchors`` are heads of the log from elsewhere; None for one that does not hold."""
+    """The same with its basis. ``anchors`` are heads of the log from elsewhere; None for one that does not hold.
+
+    ``heads`` are those that signed heads records name, which come with the log as its checkpoints do.
+    """
     report = LogReport(len(records))
     tree, before, last = Tree(), GENESIS, -1
     for place, record in enumerate(records):
@@ -101,7 +106,7 @@ def report_log(
             tree.append(leaf_of(record.record_hash))
         except ProofError:  # already a finding: it cannot be the hash of the body
             tree.append(bytes(32))
-    shown = [_opened(log_id, note, keys) for note in checkpoints]
+    shown = [*(_opened(log_id, note, keys) for note in checkpoints), *heads]
     for place, head in enumerate([*shown, *anchors]):
         code = FindingCode.NOTE_INVALID if head is None else _against(head, tree)
         if head is None or code is not None:

@@ -24,6 +24,11 @@ _NOTES: Final = """
 SELECT note, tree_size FROM checkpoints FINAL
 WHERE tenant_id = {tenant:String} AND log_id = {log:String} ORDER BY tree_size
 """
+_HEADS: Final = """
+SELECT note FROM log_heads FINAL WHERE tenant_id = {tenant:String} ORDER BY minute DESC LIMIT {most:UInt32}
+"""
+_MOST_HEADS: Final = 1440
+"""Heads records that are looked at: those of a day. The last one names every log there has been."""
 _NAMED: Final = """
 SELECT record_id, run_id, log_id, log_seq, body, record_hash, signature FROM decision_records FINAL
 WHERE tenant_id = {tenant:String} AND (record_id = {name:String} OR run_id = {name:String})
@@ -65,6 +70,10 @@ class StoredLogs:
     def checkpoints(self, log_id: str) -> list[str]:
         """Its signed checkpoints, smallest first."""
         return [row["note"] for row in self._rows(_NOTES, log=log_id)]
+
+    def heads(self) -> list[str]:
+        """Signed heads records of the tenant, the latest first."""
+        return [row["note"] for row in self._rows(_HEADS, most=_MOST_HEADS)]
 
     def named(self, name: str) -> list[StoredRecord]:
         """A record, or all records of a run."""
