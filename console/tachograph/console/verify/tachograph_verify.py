@@ -271,10 +271,12 @@ def follow(found: bytes, index: int, size: int, path: list[bytes]) -> bytes | No
 
 def grew(old: Head, new: Head, path: list[bytes]) -> bool:
     """Tell whether the new tree begins with the old one (RFC 9162, 2.1.4.2)."""
-    if not 0 <= old[0] <= new[0] or any(len(item) != 32 for item in path):
+    if not 0 <= old[0] <= new[0] or any(len(item) != 32 for item in (old[1], new[1], *path)):
         return False
-    if old[0] in (0, new[0]):
-        return not path and (old[1] == hashlib.sha256().digest() if old[0] == 0 else old[1] == new[1])
+    if old[0] == new[0]:
+        return not path and old[1] == new[1]
+    if old[0] == 0:
+        return not path and old[1] == hashlib.sha256().digest()
     nodes = [old[1], *path] if old[0] & (old[0] - 1) == 0 else path
     if not nodes:
         return False
