@@ -103,7 +103,7 @@ def _stored(  # noqa: PLR0917 - the options of one command
     owner = tenant or settings.tenant_id
     with reader(settings) as database:
         logs = StoredLogs(database, owner)
-        named = logs.named(record or run) if record or (run and not hours) else []
+        named = logs.named(record or run, required=not hours) if record or run else []
         wanted = [log] if log else sorted({item.log_id for item in named}) or logs.names()
         checked = check_logs(logs, wanted, read_key_set(key_set_of(settings)), trust, anchors)
         runs = list(accounts(database, settings, owner, run_id=run, hours=hours)) if hours else []

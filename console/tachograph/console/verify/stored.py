@@ -75,13 +75,13 @@ class StoredLogs:
         """Signed heads records of the tenant, the latest first."""
         return [row["note"] for row in self._rows(_HEADS, most=_MOST_HEADS)]
 
-    def named(self, name: str) -> list[StoredRecord]:
-        """A record, or all records of a run."""
+    def named(self, name: str, *, required: bool = True) -> list[StoredRecord]:
+        """A record, or all records of a run. Raises NotSealedError if there is none and one is required."""
         found = [
             StoredRecord(row["record_id"], row["run_id"], row["log_id"], row["log_seq"], _sealed(row))
             for row in self._rows(_NAMED, name=name)
         ]
-        if not found:
+        if required and not found:
             raise NotSealedError(
                 f"there is no sealed record of {name} for tenant {self._tenant}: is it the id of a record or a run?"
             )
