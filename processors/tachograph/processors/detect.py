@@ -2,6 +2,7 @@
 
 from typing import Any, Final
 
+from tachograph.processors.bounds import state_bytes
 from tachograph.processors.conversations import continues
 from tachograph.processors.failures import Failure
 from tachograph.processors.report import Report
@@ -14,6 +15,9 @@ SKEW: Final = 60_000_000
 
 _MOST_ORPHANS: Final = 20
 """Orphans reported one by one; the last report says how many more there are."""
+
+_MOST_OF_A_WISH: Final = 256
+"""Bytes that a parent's id and that of the event which names it may take. Longer ones are not looked for."""
 
 _SPANS_OF: Final = frozenset({"DecisionEvent", "StepStarted", "ToolCallRecord"})
 
@@ -122,7 +126,9 @@ def _known(state: RunState, span: str) -> None:
 
 
 def _want(state: RunState, span: str, event_id: str) -> None:
-    if span not in state.wanted and len(state.wanted) < state.MOST_WANTED and state.spans.find(span) is None:
+    if span in state.wanted or len(state.wanted) >= state.MOST_WANTED or state.spans.find(span) is not None:
+        return
+    if state_bytes([span, event_id]) <= _MOST_OF_A_WISH:
         state.wanted[span] = event_id
 
 
