@@ -77,7 +77,7 @@ def test_many_large_hooks_and_names_stay_within_bounds() -> None:
 def test_a_leg_that_fills_a_message_is_a_row_of_its_own() -> None:
     """It is not joined, and it is not lost; what was there of its call is written before it."""
     state = RunState()
-    huge = {"metadata": {"note": "m" * 900_000}}
+    huge: Any = {"metadata": {"note": "m" * 900_000}}
     record, changes = leg("pre")
     assert calls_of(JUDGING(state, numbered(record, 0, **changes))) == []
     record, changes = leg("post", **huge)

@@ -7,7 +7,7 @@ lets a restarted worker repeat itself without anybody noticing.
 from typing import Any, Final, NamedTuple
 
 from tachograph.processors.bounds import require_short_ids, short, short_or_none
-from tachograph.processors.detect import detect, detect_at_end
+from tachograph.processors.detect import detect, detect_at_end, detect_reuse
 from tachograph.processors.evaluate import Evaluation, Evaluator, RunFacts
 from tachograph.processors.failures import Failure
 from tachograph.processors.join import close_all, close_overdue, join_event, join_leg
@@ -74,6 +74,8 @@ class Core:
         if name == "ToolCallRecord":
             join_leg(state, rows[0][1], report)
         elif name == "DecisionEvent":
+            if known is None:
+                detect_reuse(state, record, report)
             if evaluation is not None:
                 report.rows([("evaluations", evaluation_row(record, append_time, evaluation))])
                 report_findings(record, evaluation, report)

@@ -9,6 +9,7 @@ from typing import Any, Final
 from tachograph.processors.bounds import state_bytes
 from tachograph.processors.calls import Call, lone_leg
 from tachograph.processors.failures import Failure
+from tachograph.processors.parents import callers, remember_caller
 from tachograph.processors.report import Report
 from tachograph.processors.rows.shared import Row, artifact_id, identity
 from tachograph.processors.state import RunState
@@ -21,15 +22,6 @@ MOST_BYTES: Final = 256 * 1024
 
 _MOST_OF_A_CALL: Final = 768 * 1024
 """What one call may take: its row is one message, too. A part that does not fit becomes a row of its own."""
-
-_MOST_PARENTS: Final = 1024
-"""Nested calls whose caller is remembered for one run."""
-
-_MOST_OF_A_PARENT: Final = 160
-"""Bytes that a nested call's id and its caller's may take. Longer ones have no chain in their row."""
-
-_DEEPEST: Final = 32
-"""Longest chain of callers that is written out."""
 
 
 def join_leg(state: RunState, row: Row, report: Report) -> None:
@@ -52,8 +44,8 @@ def join_leg(state: RunState, row: Row, report: Report) -> None:
         return
     call.legs[leg] = row
     _grow(state, call, size)
-    if row["parent_tool_use_id"]:
-        _remember_parent(state, call_id, row["parent_tool_use_id"])
+    if row["parent_tool_use_id"] and remember_caller(state.parents, call_id, row["parent_tool_use_id"]):
+        report.fail(Failure.PARENT_CIRCLE, "a tool call", **_about(row))
     _settle(state, call_id, call, report)
 
 
@@ -170,7 +162,7 @@ def _fitting(part: Row, content: str) -> tuple[Row, int]:
 def _close(state: RunState, call_id: str, call: Call, report: Report, closed_by: str) -> None:
     _forget(state, call_id, call)
     state.tool_calls += 1
-    row = call.row(call_id, _attribution(state, call_id), closed_by)
+    row = call.row(call_id, callers(state.parents, call_id), closed_by)
     report.rows([("tool_calls", row)])
     about = _about(row)
     if not row["missing"]:
@@ -192,21 +184,3 @@ def _forget(state: RunState, call_id: str, call: Call) -> None:
 
 def _about(row: Row) -> dict[str, Any]:
     return {"event_id": row["event_id"], "step_id": row["step_id"], "tool_use_id": row["tool_use_id"]}
-
-
-def _remember_parent(state: RunState, call_id: str, parent: str) -> None:
-    if state_bytes([call_id, parent]) > _MOST_OF_A_PARENT:
-        return
-    state.parents[call_id] = parent
-    if len(state.parents) > _MOST_PARENTS:
-        del state.parents[next(iter(state.parents))]
-
-
-def _attribution(state: RunState, call_id: str) -> list[str]:
-    chain: list[str] = []
-    parent = state.parents.get(call_id)
-    while parent is not None and parent not in chain and len(chain) < _DEEPEST:
-        chain.append(parent)
-        parent = state.parents.get(parent)
-    chain.reverse()
-    return chain

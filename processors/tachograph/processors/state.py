@@ -8,6 +8,7 @@ from tachograph.processors.calls import Call
 from tachograph.processors.conversations import Conversations
 from tachograph.processors.digests import Digests
 from tachograph.processors.evaluate import RunFacts
+from tachograph.processors.parents import Parents
 from tachograph.processors.seqs import Seqs
 
 NEVER: Final = -1
@@ -125,8 +126,8 @@ class RunState:
         self.reported: list[str] = []
         """Failures that are reported once per run."""
         self.conversations: Conversations = {}
-        self.parents: dict[str, str] = {}
-        """Calls that other calls are nested in."""
+        self.parents: Parents = {}
+        """Calls that other calls are nested in, and parents of spans that arrived before them."""
         self.wanted: dict[str, str] = {}
         """Parents that have not been seen, and the first event that names each."""
         self.calls: dict[str, Call] = {}
