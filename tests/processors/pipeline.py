@@ -12,11 +12,12 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaException, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
 from tachograph.processors import TopicNames
 from tachograph.processors.deadletters import RawRecord
+from tachograph.processors.group_offsets import committed_offsets
 from tachograph.schemas.headers import Header, SourceCoordinates
 from tachograph.schemas.settings import Settings
 from tachograph.schemas.topics import EVENTS
@@ -24,7 +25,7 @@ from tests.processors.records import CODEC, PartitionWorker
 
 PARTITIONS = 3
 DEADLINE_S = 60.0
-_LOADING = {"COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR"}
+_LOADING = {"_WAIT_COORD", "COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR"}
 _TICK = threading.Event()
 
 
@@ -197,17 +198,20 @@ class Pipeline:
         return {message.key(): (message.partition(), message.value()) for message in self._all((self.changelog,))}
 
     def committed(self) -> dict[int, int]:
-        request = [ConsumerGroupTopicPartitions(self.app_id)]
+        """Where the workers' group stands."""
+        found = self.offsets(self.app_id, (self.names.events,))
+        return {partition: offset for (_, partition), offset in found.items()}
+
+    def offsets(self, group: str, topics: Iterable[str]) -> dict[tuple[str, int], int]:
+        """Where any group stands."""
         deadline = time.monotonic() + DEADLINE_S
         while True:
             try:
-                found = self.admin.list_consumer_group_offsets(request)[self.app_id].result()
-                break
+                return committed_offsets(self._client, group, topics, DEADLINE_S)
             except KafkaException as error:
                 # A broker that has just started may not have read its groups yet.
                 if error.args[0].name() not in _LOADING or time.monotonic() > deadline:
                     raise
-        return {tp.partition: tp.offset for tp in found.topic_partitions if tp.topic == self.names.events}
 
     def _reader(self, topics: Iterable[str]) -> Consumer:
         reader = Consumer({**self._client, "group.id": f"{self.id}-reader", "enable.auto.commit": False})

@@ -168,16 +168,12 @@ async def _verified(store: ArtifactStore, tenant: str, artifact_id: str) -> list
 
 async def _collected(settings: Settings, *, dry_run: bool) -> list[Entry]:
     from tachograph.processors.snapshots.removals import publish_removals  # noqa: PLC0415 - Kafka's client, if needed
+    from tachograph.processors.snapshots.retention import collect  # noqa: PLC0415
 
     store, now = open_store(settings), micros(datetime.now(UTC))
-    due = await store.due(now, settings.artifacts)
     if dry_run:
-        return due
-    removed = [await store.expire(entry, now) for entry in due]
-    await publish_removals(settings, removed)
-    for entry in removed:
-        await store.expired(entry)
-    return removed
+        return await store.due(now, settings.artifacts)
+    return await collect(store, settings.artifacts, now, lambda removed: publish_removals(settings, removed))
 
 
 async def _erased(settings: Settings, tenant: str, subject: str, reason: str) -> dict[str, Any]:
