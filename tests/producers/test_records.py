@@ -251,8 +251,10 @@ def test_a_secret_anywhere_never_leaves(mode: CaptureMode) -> None:
             run.record_manifest(
                 intent={"goal": SECRET},
                 retrieval={"query": SECRET, "candidates": [SECRET], "reranker_model": SECRET},
-                included=[{"item_id": SECRET, "item_type": "memory", "source_ref": SECRET, "reason": SECRET}],
-                excluded=[{"item_id": SECRET, "item_type": "memory", "reason": SECRET}],
+                included=[
+                    {"item_id": SECRET, "item_type": "memory", "source_ref": SECRET, "reason": "plan_dependency"}
+                ],
+                excluded=[{"item_id": SECRET, "item_type": "memory", "reason": "policy_filter"}],
                 prefix=SECRET,
             )
             run.model_call(lambda **_: SECRET, model=SECRET, messages=SECRET, tools=[{"name": SECRET}])

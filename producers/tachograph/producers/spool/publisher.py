@@ -346,6 +346,15 @@ class SpoolPublisher:
                 topic.lane.close()
         if self._home is not None:
             self._home.remove()
+            if unsent:
+                LOGGER.warning(
+                    "%d records wait in %s: the broker%s has not acknowledged them. The next process that uses the "
+                    "folder sends them, or `tachograph spool drain %s`",
+                    unsent,
+                    self._asked.folder,
+                    "" if self._kafka is None else f" at {self._kafka.bootstrap_servers}",
+                    self._asked.folder,
+                )
         elif unsent:
             self._dropped[DropReason.SPOOL_IO] += unsent
             LOGGER.warning("%d messages were only in memory when the publisher closed, and are lost", unsent)
