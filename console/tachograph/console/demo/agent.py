@@ -9,11 +9,11 @@ from tachograph.console.demo.tools import DESCRIBED
 from tachograph.console.demo.workspace import Workspace
 from tachograph.producers import Run
 from tachograph.producers.model.call import ModelCall
+from tachograph.schemas.enums import ExcludedReason, IncludedReason
 
 SYSTEM: Final = "You are a coding agent. Work in small steps and run the tests."
 DEVELOPER: Final = "Touch only src/ and tests/."
 _TOKEN_LIMIT: Final = 8000
-from tachograph.schemas.enums import ExcludedReason, IncludedReason
 
 
 class CodingAgent:
