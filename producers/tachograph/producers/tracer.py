@@ -180,7 +180,7 @@ class Tracer:
                 "agent_version": self.agent_version,
                 "environment": self.environment.value,
             },
-            request_body=self._request(request, (*self._constraints, *constraints), policy, labels, channel),
+            request_body=self._request(request, constraints, policy, labels, channel),
             metadata=metadata,
             sdk=SDK,
             at=self._clock.now_micros(),
@@ -317,7 +317,13 @@ class Tracer:
     ) -> dict[str, Any]:
         from tachograph.producers.request import request_body  # noqa: PLC0415 - see above
 
-        given: dict[str, Any] = {"policy": policy, "label": labels, "ids": self._ids, "channel": channel}
+        given: dict[str, Any] = {
+            "always": self._constraints,
+            "policy": policy,
+            "label": labels,
+            "ids": self._ids,
+            "channel": channel,
+        }
         try:
             return request_body(request, constraints, **given)
         except Exception as error:  # noqa: BLE001 - the guard decides
