@@ -22,7 +22,7 @@ Records = list[tuple[str, dict[str, Any]]]
 
 def tracer_on(publisher: Publisher) -> Tracer:
     """As in production: nothing of the recorder's own is raised, and no manifest stops the run."""
-    return make_tracer(publisher, tools={"add": lambda a, b: a + b}, strict=False, options=explicit())  # type: ignore[arg-type]
+    return make_tracer(publisher, tools={"add": lambda a, b: a + b}, strict=False, options=explicit())
 
 
 def work(run: Run, times: int = 1) -> None:
