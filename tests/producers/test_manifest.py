@@ -127,12 +127,12 @@ def test_a_manifest_outside_of_the_contract_is_refused_loudly() -> None:
 )
 def test_a_reason_or_id_outside_of_the_contract(log: str, item: dict[str, Any], sentence: str) -> None:
     """Refused loudly under pytest. In production it is a manifest that cannot be written, and the stop says why."""
-    whole: dict[str, Any] = {"item_id": "x", "item_type": "memory", "source_ref": "s"} | item
+    logs: dict[str, Any] = {log: [{"item_id": "x", "item_type": "memory", "source_ref": "s"} | item]}
     with make_tracer().start_run() as run, pytest.raises(RecordRefusedError, match=sentence):
-        run.record_manifest(**{log: [whole]})
+        run.record_manifest(**logs)
     tracer = make_tracer(strict=False)
     with pytest.raises(SystemErrorStop, match=sentence), tracer.start_run() as run:
-        run.record_manifest(**{log: [whole]})
+        run.record_manifest(**logs)
 
 
 def test_every_item_can_be_traced_to_its_source() -> None:
