@@ -18,6 +18,7 @@ from tachograph.console.cli import (
     configuration,
     demonstration,
     pipeline,
+    prices,
     reading,
     recorder,
     rules,
@@ -58,6 +59,7 @@ violations.register(app)
 recorder.register(app)
 rules.register(app)
 slo.register(app)
+prices.register(app)
 artifacts.register(app)
 configuration.register(app)
 catalog.register(app)
