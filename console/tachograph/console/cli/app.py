@@ -21,6 +21,7 @@ from tachograph.console.cli import (
     prices,
     reading,
     recorder,
+    retention,
     rules,
     slo,
     stack,
@@ -60,6 +61,7 @@ recorder.register(app)
 rules.register(app)
 slo.register(app)
 prices.register(app)
+retention.register(app)
 artifacts.register(app)
 configuration.register(app)
 catalog.register(app)

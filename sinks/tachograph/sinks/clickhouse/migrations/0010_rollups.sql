@@ -6,6 +6,7 @@
 -- The views that fill these tables see every block that is inserted. An insert that is repeated under the same token is
 -- dropped by the table and by each of these, one by one: so each has a deduplication window of its own, and the sink asks
 -- for the check in dependent views. A server killed between table and rollup is mended by the sink's repeat.
+-- They read under the account of the migrations: the writer's own may not read a single column.
 --
 -- Latencies are DDSketch states: quantiles within one per cent, and states of many minutes or servers can be merged.
 -- Rollups begin with the rows that arrive after this migration.
@@ -104,8 +105,9 @@ ENGINE = ReplacingMergeTree(loaded_at)
 ORDER BY (provider, model, effective_from)
 COMMENT 'Prices of models. `tachograph prices apply` writes it.';
 
-CREATE MATERIALIZED VIEW IF NOT EXISTS {database}.model_minutes_feed TO {database}.model_minutes AS
-SELECT
+CREATE MATERIALIZED VIEW IF NOT EXISTS {database}.model_minutes_feed TO {database}.model_minutes
+DEFINER = CURRENT_USER SQL SECURITY DEFINER
+AS SELECT
     tenant_id,
     toDateTime(intDiv(least(greatest(toUnixTimestamp64Micro(occurred_at), 0), 4294967295000000), 60000000) * 60, 'UTC') AS minute,
     agent_id,
@@ -122,8 +124,9 @@ FROM {database}.decision_events AS event
 WHERE provider != ''
 GROUP BY tenant_id, minute, agent_id, provider, model;
 
-CREATE MATERIALIZED VIEW IF NOT EXISTS {database}.model_hours_feed TO {database}.model_hours AS
-SELECT
+CREATE MATERIALIZED VIEW IF NOT EXISTS {database}.model_hours_feed TO {database}.model_hours
+DEFINER = CURRENT_USER SQL SECURITY DEFINER
+AS SELECT
     tenant_id,
     toDateTime(intDiv(least(greatest(toUnixTimestamp64Micro(occurred_at), 0), 4294967295000000), 3600000000) * 3600, 'UTC') AS hour,
     agent_id,
@@ -140,8 +143,9 @@ FROM {database}.decision_events AS event
 WHERE provider != ''
 GROUP BY tenant_id, hour, agent_id, provider, model;
 
-CREATE MATERIALIZED VIEW IF NOT EXISTS {database}.tool_minutes_feed TO {database}.tool_minutes AS
-SELECT
+CREATE MATERIALIZED VIEW IF NOT EXISTS {database}.tool_minutes_feed TO {database}.tool_minutes
+DEFINER = CURRENT_USER SQL SECURITY DEFINER
+AS SELECT
     tenant_id,
     toDateTime(intDiv(least(greatest(toUnixTimestamp64Micro(occurred_at), 0), 4294967295000000), 60000000) * 60, 'UTC') AS minute,
     agent_id,
@@ -156,8 +160,9 @@ FROM {database}.tool_calls
 WHERE leg = 'call'
 GROUP BY tenant_id, minute, agent_id, tool_name;
 
-CREATE MATERIALIZED VIEW IF NOT EXISTS {database}.tool_hours_feed TO {database}.tool_hours AS
-SELECT
+CREATE MATERIALIZED VIEW IF NOT EXISTS {database}.tool_hours_feed TO {database}.tool_hours
+DEFINER = CURRENT_USER SQL SECURITY DEFINER
+AS SELECT
     tenant_id,
     toDateTime(intDiv(least(greatest(toUnixTimestamp64Micro(occurred_at), 0), 4294967295000000), 3600000000) * 3600, 'UTC') AS hour,
     agent_id,
