@@ -188,6 +188,9 @@ def test_erasure_destroys_key_and_blobs_and_stays(objects: Objects, store: Artif
             await put(store)
         assert await store.get("acme", other.artifact_id) == CANARY
         assert await store.erase("acme", name, now=NOW + 9, reason="again") == done
+        assert not done.recorded
+        await store.recorded(done)
+        assert await store.erase("acme", name, now=NOW + 9, reason="again") == dataclasses.replace(done, recorded=True)
         assert not list(filter(lambda path: path == entry.path, objects.paths("tenants")))
 
     asyncio.run(check())
