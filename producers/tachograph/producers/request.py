@@ -28,17 +28,26 @@ def request_body(
 
     Constraints that hold for every request come first.
     """
-    given = {"user_request_raw": request} if isinstance(request, str) or request is None else request
+    given = _given(request)
     context = _part(given, "context") or {}
     places = {name: _part(context, name) for name in _CONTEXT}
     places["channel"] = places["channel"] or channel
     own = _part(given, "constraints") or ()
     return {
         "request_id": checks.maybe_name(_part(given, "request_id"), label) or ids.uuid(),
-        "user_request_raw": policy.text(str(_part(given, "user_request_raw") or "")).text,
+        "user_request_raw": policy.text(raw_text(request)).text,
         "constraints": [_constraint(item, place, label) for place, item in enumerate([*always, *own, *constraints])],
         "context": {name: checks.maybe_name(place, label, 1024) for name, place in places.items()},
     }
+
+
+def raw_text(request: Any) -> str:
+    """What the user asked for, before it is captured."""
+    return str(_part(_given(request), "user_request_raw") or "")
+
+
+def _given(request: Any) -> Any:
+    return {"user_request_raw": request} if isinstance(request, str) or request is None else request
 
 
 def _constraint(given: Any, place: int, label: Label) -> dict[str, Any]:

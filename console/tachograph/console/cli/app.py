@@ -17,10 +17,12 @@ from tachograph.console.cli import (
     catalog,
     configuration,
     demonstration,
+    keys,
     pipeline,
     prices,
     reading,
     recorder,
+    replaying,
     retention,
     rules,
     slo,
@@ -58,6 +60,7 @@ pipeline.register(app)
 reading.register(app)
 violations.register(app)
 recorder.register(app)
+replaying.register(app)
 rules.register(app)
 slo.register(app)
 prices.register(app)
@@ -65,6 +68,7 @@ retention.register(app)
 artifacts.register(app)
 configuration.register(app)
 catalog.register(app)
+keys.register(app)
 verification.register(app)
 demonstration.register(app)
 
