@@ -20,9 +20,11 @@ from tachograph.console.cli import (
     evidence,
     keys,
     pipeline,
+    prices,
     reading,
     recorder,
     replaying,
+    retention,
     rules,
     slo,
     stack,
@@ -62,6 +64,8 @@ recorder.register(app)
 replaying.register(app)
 rules.register(app)
 slo.register(app)
+prices.register(app)
+retention.register(app)
 artifacts.register(app)
 configuration.register(app)
 catalog.register(app)
