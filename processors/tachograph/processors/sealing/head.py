@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from urllib.parse import quote
 
 from tachograph.schemas.proofs.chain import GENESIS, leaf_of
-from tachograph.schemas.proofs.tree import CompactRange
+from tachograph.schemas.proofs.tree import CompactRange, grown
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +25,8 @@ class LogHead:
 
     def after(self, record_hash: str, sealed_at: int) -> "LogHead":
         """The head with one more record."""
-        edge = CompactRange(self.size, self.edge)
-        edge.append(leaf_of(record_hash))
-        return LogHead(self.log_id, edge.size, record_hash, sealed_at, edge.edge)
+        size, edge = grown(self.size, self.edge, leaf_of(record_hash))
+        return LogHead(self.log_id, size, record_hash, sealed_at, edge)
 
 
 def log_id(tenant_id: str, partition: int) -> str:
