@@ -108,15 +108,14 @@ def sealed_bytes(value: object) -> bytes:
 
 
 def sealed_bytes_with(value: dict[str, Any], name: str, form: bytes) -> bytes:
-    """Return `sealed_bytes` of an object one member of which is given by its canonical bytes already."""
-    rest = {key: child for key, child in value.items() if key != name}
+    """Return `sealed_bytes` of an object with one more member, which is given by its canonical bytes already."""
     if name.isascii():
         try:
-            if _in_profile((rest,), 0):
-                return orjson.dumps(rest | {name: orjson.Fragment(form)}, option=_OPTIONS)
+            if _in_profile((value,), 0):
+                return orjson.dumps(value | {name: orjson.Fragment(form)}, option=_OPTIONS)
         except (TypeError, RecursionError):
             pass  # as above: the writer finds out what is wrong
-    return sealed_bytes(value)
+    return sealed_bytes(value | {name: strict_loads(form)})
 
 
 def strict_loads(data: bytes | str) -> object:

@@ -1,5 +1,6 @@
 """Sealing one record. No clock and no chance: the same head and proposal give the same bytes, whoever seals."""
 
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import timedelta
@@ -12,7 +13,7 @@ from tachograph.processors.sealing.errors import UnsealableError
 from tachograph.processors.sealing.head import LogHead
 from tachograph.schemas.canonical import CanonicalError, sealed_bytes, sealed_bytes_with
 from tachograph.schemas.models.record import RuleVerdict
-from tachograph.schemas.proofs.chain import body_hash, signed_message
+from tachograph.schemas.proofs.chain import PREFIX, RECORD_CONTEXT
 from tachograph.schemas.proofs.checkpoint import TreeHead, sign_checkpoint
 from tachograph.schemas.proofs.encoding import to_base64
 from tachograph.schemas.proofs.keys import EPOCH, KeySet
@@ -37,20 +38,19 @@ def seal(
     """Append a judged proposal to a log. Raises before anything unsigned exists outside of this call."""
     sealed_at = max(append_time, head.sealed_at)
     key = keys.at(sealed_at)
-    content = _content(proposal, verdict) | {
-        "audit": {
-            "log_id": head.log_id,
-            "log_seq": head.size,
-            "prev_hash": head.hash,
-            "signed_by": key.key_id,
-            "sealed_at": rfc3339(sealed_at),
-        }
+    content = _content(proposal, verdict)
+    content["audit"] = {
+        "log_id": head.log_id,
+        "log_seq": head.size,
+        "prev_hash": head.hash,
+        "signed_by": key.key_id,
+        "sealed_at": rfc3339(sealed_at),
     }
     body = _canonical(content, verdict.rules)
-    record_hash = body_hash(body)
-    signature = checked_signature(signer, key, signed_message(record_hash))
-    record = SealedRecord(body.decode(), record_hash, to_base64(signature))
-    return Sealed(record, content, head.after(record_hash, sealed_at))
+    digest = hashlib.sha256(body).digest()
+    signature = checked_signature(signer, key, RECORD_CONTEXT + digest)
+    record = SealedRecord(body.decode(), PREFIX + digest.hex(), to_base64(signature))
+    return Sealed(record, content, head.after_digest(digest, sealed_at))
 
 
 def checkpoint(head: LogHead, *, keys: KeySet, signer: Signer) -> str:
@@ -84,7 +84,6 @@ def _content(proposal: Mapping[str, Any], verdict: Verdict) -> dict[str, Any]:
     content["approvals"] = [given | {"decided_at": rfc3339(given["decided_at"])} for given in proposal["approvals"]]
     content["status"] = verdict.status.value
     content["proposed_status"] = proposal["status"]
-    content["verdicts"] = _PASSED_SAID if verdict.rules is ALL_PASSED else _said(verdict.rules)
     content["retention"] = verdict.retention.value
     content["pins"] = list(verdict.pins)
     return content
@@ -102,11 +101,15 @@ _PASSED_BYTES: Final = sealed_bytes(_PASSED_SAID)
 def _canonical(content: dict[str, Any], rules: tuple[RuleVerdict, ...]) -> bytes:
     try:
         if rules is ALL_PASSED:
-            return sealed_bytes_with(content, "verdicts", _PASSED_BYTES)
+            body = sealed_bytes_with(content, "verdicts", _PASSED_BYTES)
+            content["verdicts"] = _PASSED_SAID
+            return body
+        content["verdicts"] = _said(rules)
         return sealed_bytes(content)
     except CanonicalError:
         pass
     # Outputs are free JSON. What has no exact form is left out, and the seal rule's verdict in the record says why.
+    content["verdicts"] = _said(rules)
     content["outputs"] = {}
     content["outputs_withheld"] = True
     reason = ""
