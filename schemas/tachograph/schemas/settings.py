@@ -337,6 +337,37 @@ class SealerSettings(_Section):
     session_timeout_s: Annotated[float, Field(ge=1)] = 10.0
     """Silence after which the broker gives a sealer's partitions to another."""
 
+    http_port: Port = 0
+    """Port of ``/metrics``, ``/healthz`` and ``/readyz``. 0: off."""
+
+    http_host: str = "127.0.0.1"
+    """Address they are served on, as for the worker."""
+
+
+class AnchorSettings(_Section):
+    """Heads of all logs, and who is told of them."""
+
+    every_s: Annotated[int, Field(ge=1, le=3600)] = 60
+    """Seconds between heads records of one tenant. Only what has changed is said again."""
+
+    file: Path | None = None
+    """File that every heads record is appended to: on another machine's disk it is an anchor, on this one a copy.
+    Unset: ``anchors/heads.jsonl`` of ``home``."""
+
+    rfc3161_url: str = ""
+    """Time-stamping authority (RFC 3161), such as ``https://tsa.example/tsr``. Empty: none. Needs the extra
+    ``anchor``. It sees a hash and nothing else."""
+
+    rfc3161_root: Path | None = None
+    """Certificate of the authority's root, PEM: what its tokens are checked against before they are kept. Unset: the
+    token is checked for the hash and the nonce only."""
+
+    plugins: tuple[str, ...] = ()
+    """Names of entry points in ``tachograph.anchors``, each called with the settings, that anchor too."""
+
+    timeout_s: Annotated[float, Field(gt=0, le=300)] = 10.0
+    """Seconds that an anchor may take before it counts as down."""
+
 
 class LocalSettings(_Section):
     """The servers that ``tachograph up`` starts on this machine. A port of 0 means any free one."""
@@ -390,6 +421,7 @@ class Settings(BaseSettings):
     artifacts: ArtifactSettings = ArtifactSettings()
     snapshots: SnapshotSettings = SnapshotSettings()
     sealer: SealerSettings = SealerSettings()
+    anchors: AnchorSettings = AnchorSettings()
     local: LocalSettings = LocalSettings()
 
 

@@ -128,6 +128,17 @@ CHECKPOINTS: Final = Topic(
     table="checkpoints",
 )
 
+HEADS: Final = Topic(
+    name="tachograph.heads.v1",
+    description="Every log of a tenant and how far it had come, signed once a minute.",
+    key="tenant id",
+    retention_ms=FOREVER,
+    writer="sealer",
+    reader="ClickHouse sink, auditors",
+    schemas=("rows.log_heads",),
+    table="log_heads",
+)
+
 DLQ: Final = Topic(
     name="tachograph.dlq.v1",
     description="Messages that could not be processed: original bytes, Kafka Connect's error headers.",
@@ -191,7 +202,7 @@ VIOLATIONS: Final = tuple(
     for kind in ViolationKind
 )
 
-TOPICS: Final = (EVENTS, CAPTURES, *ROWS, *VIOLATIONS, RECORDS, CHECKPOINTS, REPLAYS, DLQ)
+TOPICS: Final = (EVENTS, CAPTURES, *ROWS, *VIOLATIONS, RECORDS, CHECKPOINTS, HEADS, REPLAYS, DLQ)
 """Every topic there is."""
 
 BY_NAME: Final = {topic.name: topic for topic in TOPICS}

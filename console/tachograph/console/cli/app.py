@@ -17,6 +17,7 @@ from tachograph.console.cli import (
     catalog,
     configuration,
     demonstration,
+    evidence,
     keys,
     pipeline,
     prices,
@@ -70,6 +71,7 @@ configuration.register(app)
 catalog.register(app)
 keys.register(app)
 verification.register(app)
+evidence.register(app)
 demonstration.register(app)
 
 

@@ -10,10 +10,10 @@ from jsonschema import Draft202012Validator
 from tachograph.processors.catalog.catalog import Catalog
 from tachograph.processors.catalog.documents import ContextPack, DecisionSpec, EvaluatorSuite, ModelProfile
 from tachograph.processors.records.facts import RunFacts
-from tachograph.processors.records.lifecycle import ACCEPTED, TERMINAL, may_follow
 from tachograph.schemas.canonical import CanonicalError, sealed_bytes
 from tachograph.schemas.enums import ApprovalMode, PolicyVerdict, RecordStatus
 from tachograph.schemas.proofs.keys import KeyNotEffectiveError, KeySet, micros
+from tachograph.schemas.record_lifecycle import ACCEPTED, TERMINAL, may_follow
 
 Finding = tuple[str, str]
 """Code, without the rule's name, and sentence."""
