@@ -2,10 +2,6 @@
 
 import asyncio
 import json
-import os
-import signal
-import subprocess
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -18,7 +14,6 @@ from tachograph.schemas.enums import RetentionClass
 from tachograph.schemas.settings import Settings
 from tachograph.sinks.artifacts import Entry, open_store
 from tachograph.sinks.artifacts.entry import micros
-from tests.sinks.running import eventually
 
 DAY = 86_400_000_000
 CANARY = b"canary: what the agent saw"
@@ -73,22 +68,6 @@ def test_snapshots_go_when_the_policy_says_and_manifests_stay_longer(
     assert states() == {old.artifact_id: "expired", young.artifact_id: "stored", other.artifact_id: "stored"}
     assert not (home / "artifacts" / old.path).exists()
     assert artifacts("gc", "--json").stdout.strip() == "[]"
-
-
-def test_a_collector_that_keeps_running_removes_what_becomes_due(home: Path) -> None:
-    """As the stack runs it: what expires later goes later, and SIGTERM ends it in order."""
-    command = [sys.executable, "-m", "tachograph.console.main", "artifacts", "gc", "--every", "1"]
-    with subprocess.Popen(command, env=os.environ | {"TACHOGRAPH_HOME": str(home)}, stderr=subprocess.PIPE) as process:
-        try:
-            assert process.stderr is not None
-            while b"were removed" not in process.stderr.readline():
-                assert process.poll() is None
-            late = stored(home, b"a late one", days_old=15)
-            eventually(lambda: not (home / "artifacts" / late.path).exists(), "the next collection")
-            process.send_signal(signal.SIGTERM)
-            assert process.wait(30) == 0
-        finally:
-            process.kill()
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(240)]
-PARTS = {"supervisor", "kafka", "clickhouse", "worker", "snapshots", "sink", "slo", "retention"}
+PARTS = {"supervisor", "kafka", "clickhouse", "worker", "snapshots", "sink", "slo"}
 
 
 class Up:

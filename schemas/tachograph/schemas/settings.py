@@ -257,6 +257,9 @@ class ArtifactSettings(_Section):
     protected_days: Annotated[int, Field(ge=1)] = 730
     """Days that blobs of class ``protected`` are kept."""
 
+    collect_every_s: Annotated[float, Field(ge=1)] = 3600.0
+    """Seconds between two rounds of the snapshot step that delete what these days no longer keep."""
+
 
 class SnapshotSettings(_Section):
     """The snapshot step: copies what a fault captured to the artifact store."""

@@ -3,20 +3,16 @@
 import asyncio
 import getpass
 import os
-import signal
-import threading
 from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
 
 from tachograph.console.cli.output import JsonFlag, note, print_json
-from tachograph.schemas.errors import ConfigError, TachographError
+from tachograph.schemas.errors import ConfigError
 from tachograph.schemas.settings import Settings, load_settings
 from tachograph.sinks.artifacts import Entry, Erasure, open_store
 from tachograph.sinks.artifacts.entry import from_micros, micros
-
-Every = Annotated[int, typer.Option("--every", min=0, help="Collect again every so many seconds. [default: once]")]
 
 
 def register(group: typer.Typer) -> None:
@@ -28,25 +24,19 @@ def register(group: typer.Typer) -> None:
 def gc(
     *,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be removed and change nothing.")] = False,
-    every: Every = 0,
     as_json: JsonFlag = False,
 ) -> None:
-    """Remove the bytes that retention no longer keeps, of every tenant, and put that on record."""
+    """Remove at once the bytes that retention no longer keeps, of every tenant, and put that on record.
+
+    The snapshot step does the same every hour.
+    """
+    from tachograph.console.cli.artifacts import shown  # noqa: PLC0415 - which registers us
+
     settings = load_settings()
-    if not every:
-        _report(asyncio.run(_collected(settings, dry_run=dry_run)), dry_run=dry_run, as_json=as_json)
-        return
-    stop = threading.Event()
-    for number in (signal.SIGINT, signal.SIGTERM):
-        signal.signal(number, lambda _number, _frame: stop.set())
-    note(f"collecting every {every} s")
-    while not stop.is_set():
-        try:
-            _report(asyncio.run(_collected(settings, dry_run=dry_run)), dry_run=dry_run, as_json=as_json)
-        except TachographError as error:
-            # Whoever comes next finishes what was begun.
-            note(f"{error}; trying again in {every} s")
-        stop.wait(every)
+    removed = asyncio.run(_collected(settings, dry_run=dry_run))
+    if as_json:
+        print_json([shown(entry) for entry in removed])
+    note(f"{len(removed)} artifacts {'would be' if dry_run else 'were'} removed")
 
 
 def erase(
@@ -77,24 +67,12 @@ def erase(
 
 async def _collected(settings: Settings, *, dry_run: bool) -> list[Entry]:
     from tachograph.processors.snapshots.removals import publish_removals  # noqa: PLC0415 - imported where it is used
+    from tachograph.processors.snapshots.retention import collect  # noqa: PLC0415 - as above
 
     store, now = open_store(settings), micros(datetime.now(UTC))
-    due = await store.due(now, settings.artifacts)
     if dry_run:
-        return due
-    removed = [await store.expire(entry, now) for entry in due]
-    await publish_removals(settings, removed)
-    for entry in removed:
-        await store.expired(entry)
-    return removed
-
-
-def _report(removed: list[Entry], *, dry_run: bool, as_json: bool) -> None:
-    from tachograph.console.cli.artifacts import shown  # noqa: PLC0415 - which registers us
-
-    if as_json:
-        print_json([shown(entry) for entry in removed])
-    note(f"{len(removed)} artifacts {'would be' if dry_run else 'were'} removed")
+        return await store.due(now, settings.artifacts)
+    return await collect(store, settings.artifacts, now, lambda removed: publish_removals(settings, removed))
 
 
 async def _erased(settings: Settings, tenant: str, subject: str, reason: str) -> Erasure:

@@ -19,7 +19,6 @@ CHILDREN: Final[dict[str, tuple[str, ...]]] = {
     "snapshots": ("snapshots", "--instance", "snapshots-0"),
     "sink": ("sink", "--instance", "sink-0"),
     "slo": ("slo", "run"),
-    "retention": ("artifacts", "gc", "--every", "3600"),
 }
 """Processes of the stack by name, each with its command, in the order of their start."""
 
