@@ -22,6 +22,7 @@ from confluent_kafka import Producer
 from tachograph.console.database import Reader, reader
 from tachograph.console.demo.script import play_stories
 from tachograph.console.demo.stage import stage
+from tachograph.processors.deadletters import RawRecord
 from tachograph.producers.publishing import Message, SpoolOptions, SpoolPublisher
 from tachograph.producers.testing import InMemoryPublisher
 from tachograph.schemas.models import ReplayResult
@@ -31,7 +32,7 @@ from tachograph.schemas.wire import Codec, to_avro
 from tachograph.sinks.clickhouse.client import connect
 from tachograph.sinks.clickhouse.prices import apply_prices, read_prices
 from tests.pipeline.processes import pipeline, wait_for
-from tests.processors.records import PartitionWorker, raw
+from tests.processors.records import PartitionWorker
 from tests.sinks.rows import sample_row
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(300)]
@@ -137,7 +138,9 @@ def world(stack: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 def pure_rows(kept: InMemoryPublisher) -> dict[str, list[Record]]:
     """What the stream's core makes of the records, by table."""
     worker = PartitionWorker()
-    batch = worker.run([raw(offset, message.value, key=message.key) for offset, message in enumerate(kept.events)])
+    batch = worker.run(
+        [RawRecord(0, offset, _micros(NOW), sent.key, sent.value, []) for offset, sent in enumerate(kept.events)]
+    )
     rows: dict[str, list[Record]] = defaultdict(list)
     for message in batch.messages:
         name, row = CODEC.decode(message.value)
