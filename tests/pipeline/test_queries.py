@@ -93,9 +93,9 @@ class World:
         """Tool calls, each from its post leg, or its pre leg where there is no other."""
         by_call: dict[tuple[str, str], Record] = {}
         for leg in self.of("ToolCallRecord"):
-            place = (leg["run_id"], leg["tool_use_id"])
+            place = _call_of(leg)
             if leg["leg"] == "post" or place not in by_call:
-                by_call[place] = leg | {"hooks": by_call.get(place, {"hooks": []})["hooks"] + leg["hooks"]}
+                by_call[place] = leg
         return list(by_call.values())
 
     def ask(self, number: int) -> Rows:
@@ -245,7 +245,7 @@ def failed_runs(world: World) -> Rows:
 
 
 def incomplete_runs(world: World) -> Rows:
-    lost = {record["run_id"]: record["dropped"] for record in world.of("EventsDropped")}
+    lost = {record["run_id"]: record["count"] for record in world.of("EventsDropped")}
     received = Counter(record["run_id"] for _, record in world.records)
     return sorted(
         (run, received[run], received[run], dropped, [f"{dropped} records that the recorder dropped"])
@@ -271,9 +271,14 @@ def timeline(world: World) -> Rows:
         if said is not None:
             what.append((record["seq"], record["occurred_at"], said()))
         elif kind == "ToolCallRecord" and record["leg"] == "pre":
-            what.append((record["seq"], record["occurred_at"], f"tool {record['tool_name']}"))
+            last = max(leg["seq"] for leg in world.of(kind) if _call_of(leg) == _call_of(record))
+            what.append((last, record["occurred_at"], f"tool {record['tool_name']}"))
     moment = lambda micros: datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)  # noqa: E731
     return [(seq, moment(at), said) for seq, at, said in sorted(what, key=lambda item: (item[0], item[2]))]
+
+
+def _call_of(leg: Record) -> tuple[str, str]:
+    return (leg["run_id"], leg["tool_use_id"])
 
 
 def tool_failures(world: World) -> Rows:
