@@ -83,7 +83,7 @@ class World:
 
     @property
     def run(self) -> str:
-        return next(item["run_id"] for item in self.of("RunStarted"))
+        return str(self.of("RunStarted")[0]["run_id"])
 
     @property
     def model_calls(self) -> list[Record]:
@@ -127,7 +127,7 @@ def world(stack: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator
                 f"SELECT '{table}', count() FROM {table} WHERE tenant_id = {{tenant:String}}"  # noqa: S608 - our names
                 for table in expected
             )
-            landed = dict(database.rows(sql, {"tenant": tenant}))  # type: ignore[arg-type]  # two columns
+            landed = {table: count for table, count in database.rows(sql, {"tenant": tenant})}  # noqa: C416 - rows are lists
             return {table: count - landed[table] for table, count in expected.items() if landed[table] < count}
 
         with pipeline(stack, folder) as parts:
@@ -263,18 +263,18 @@ def timeline(world: World) -> Rows:
     for kind, record in world.records:
         if record["run_id"] != world.run:
             continue
-        said = {
-            "DecisionEvent": lambda record=record: f"action {record['agent_action']['action_type']}",
-            "AgentDecision": lambda record=record: f"decision {record['selected']}",
-            "AgentQualitySignal": lambda record=record: f"signal {record['signal_code']}",
-        }.get(kind)
-        if said is not None:
-            what.append((record["seq"], record["occurred_at"], said()))
+        seq, at = record["seq"], record["occurred_at"]
+        if kind == "DecisionEvent":
+            what.append((seq, at, f"action {record['agent_action']['action_type']}"))
+        elif kind == "AgentDecision":
+            what.append((seq, at, f"decision {record['selected']}"))
+        elif kind == "AgentQualitySignal":
+            what.append((seq, at, f"signal {record['signal_code']}"))
         elif kind == "ToolCallRecord" and record["leg"] == "pre":
             last = max(leg["seq"] for leg in world.of(kind) if _call_of(leg) == _call_of(record))
-            what.append((last, record["occurred_at"], f"tool {record['tool_name']}"))
-    moment = lambda micros: datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)  # noqa: E731
-    return [(seq, moment(at), said) for seq, at, said in sorted(what, key=lambda item: (item[0], item[2]))]
+            what.append((last, at, f"tool {record['tool_name']}"))
+    what.sort(key=lambda item: (item[0], item[2]))
+    return [(seq, datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=at), said) for seq, at, said in what]
 
 
 def _call_of(leg: Record) -> tuple[str, str]:
@@ -295,8 +295,8 @@ def longest_calls(world: World) -> Rows:
 
 def model_latency(world: World) -> Rows:
     latencies = sorted(event["model_output"]["usage"]["latency_ms"] for event in world.model_calls)
-    at = lambda level: latencies[int(level * (len(latencies) - 1))]  # noqa: E731
-    shown = [pytest.approx(at(level), rel=0.011) for level in (0.5, 0.9, 0.95, 0.99)]
+    ranks = [int(level * (len(latencies) - 1)) for level in (0.5, 0.9, 0.95, 0.99)]
+    shown = [pytest.approx(latencies[rank], rel=0.011) for rank in ranks]
     return [("scripted-1", len(latencies), shown, shown[0], shown[2])]
 
 
