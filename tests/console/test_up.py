@@ -20,7 +20,7 @@ from tachograph.producers.publishing import SpoolPublisher
 from tachograph.schemas.settings import load_settings
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(240)]
-PARTS = {"supervisor", "kafka", "clickhouse", "worker", "snapshots", "sink"}
+PARTS = {"supervisor", "kafka", "clickhouse", "worker", "snapshots", "sink", "slo"}
 
 
 class Up:

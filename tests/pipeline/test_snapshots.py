@@ -1,6 +1,7 @@
 """A fault in an agent, from the real recorder to the artifact store and ClickHouse, while the step is killed."""
 
 import asyncio
+import json
 import os
 import subprocess
 import sys
@@ -11,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tachograph.console.database import reader
+from tachograph.console.database import Reader, reader
 from tachograph.processors.snapshots import of_failure
 from tachograph.processors.snapshots.rows import snapshot_row
 from tachograph.schemas.settings import ArtifactSettings, Settings
@@ -99,6 +100,20 @@ async def put_long_ago(store: ArtifactStore, agent_id: str) -> Entry:
     )
 
 
+def landed_erasure(database: Reader, record_id: str) -> list[tuple[Any, ...]]:
+    """The proposal of an erasure beside its run, once both have landed."""
+    sql = """
+        SELECT decision_key, proposed.status, JSONExtractString(outputs, 'reason'), subject_ids,
+            JSONExtractInt(outputs, 'artifact_count'), ended.completeness,
+            (SELECT count() FROM violations WHERE run_id IN (SELECT run_id FROM record_proposals
+                WHERE record_id = {name:String}))
+        FROM record_proposals AS proposed
+        INNER JOIN agent_runs AS ended ON ended.run_id = proposed.run_id AND ended.event_type = 'run_ended'
+        WHERE proposed.record_id = {name:String}
+    """
+    return [tuple(row) for row in database.rows(sql, {"name": record_id})]
+
+
 def test_samples_are_kept_and_removals_are_on_record(stack: Settings, tmp_path: Path) -> None:
     """1 in 2 prompts is offered and kept; the step deletes what is too old, and gc leaves the young alone.
 
@@ -140,5 +155,16 @@ def test_samples_are_kept_and_removals_are_on_record(stack: Settings, tmp_path: 
         assert erased.returncode == 0, erased.stderr
         wait_for(lambda: all(state(7)), lambda: f"{state(7)}", *parts)
         artifact = state(3)[0]
+        told = json.loads(erased.stdout)
+        # The run of the erasure is complete, and nothing about it is amiss: it is a recorded decision like any other.
+        wait_for(lambda: landed_erasure(database, told["record_id"]) != [], lambda: "no record of the erasure", *parts)
+        [(key_, status, reason, subjects, count, completeness, violations)] = landed_erasure(
+            database, told["record_id"]
+        )
+        assert (key_, status, reason, count) == ("tachograph.erasure", "DECIDED", "request 7", 2)
+        assert subjects == [f"subject:{told['subject_name']}"]
+        assert (completeness, violations) == ("complete", 0)
+        again = tachograph(stack, "artifacts", "erase", "--run", run.run_id, "--reason", "x", "--yes", "--json", **own)
+        assert json.loads(again.stdout) == told
     gone = tachograph(stack, "artifacts", "get", artifact, "--capture-key", str(key), **own)
     assert (gone.returncode, b"request 7" in gone.stderr) == (1, True), gone.stderr

@@ -98,6 +98,11 @@ class Pipeline:
         self._workers.append(worker)
         return worker
 
+    def wait_until_ready(self, worker: subprocess.Popen[bytes]) -> None:
+        """Wait until a worker says that it is at work: before that, SIGTERM just ends it."""
+        path = self._folder / f"worker-{self._workers.index(worker)}.log"
+        self.wait_until(lambda: "worker is ready" in path.read_text(), worker)
+
     def log(self) -> str:
         return "\n".join(path.read_text() for path in sorted(self._folder.glob("worker-*.log")))
 
@@ -144,10 +149,11 @@ class Pipeline:
         return sorted(kept, key=_place)
 
     def written(self) -> list[Landed]:
-        """Every output message, repeats included."""
-        return [
+        """Every output message, repeats included, in the order of each topic and partition."""
+        found = [
             _landed(m.topic(), m.partition(), m.key(), m.value(), m.headers()) for m in self._all(self.names.outputs)
         ]
+        return sorted(found, key=lambda item: (item.topic, item.partition))  # stable: offsets stay in order
 
     def wait_for_outputs(self, enough: Callable[[int], bool], worker: subprocess.Popen[bytes] | None = None) -> None:
         """Wait until the number of output messages is enough."""

@@ -1,9 +1,10 @@
 """Tracer: what an agent makes once, and starts its runs with."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from tachograph.producers import checks, lifetimes, position
 from tachograph.producers.clock import Clock, SystemClock
@@ -27,7 +28,10 @@ if TYPE_CHECKING:  # importing the tracer must be cheap; what a run needs is imp
     from tachograph.producers.recorder import Recorder
     from tachograph.producers.run import Run
     from tachograph.producers.run_start import RunStart
+    from tachograph.producers.tools.executor import ToolExecutor
     from tachograph.schemas.wire.registry import SchemaRegistry
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 SDK: Final = "tachograph-python/0.1.0"
 
@@ -43,8 +47,9 @@ class Tracer:
                 run.tools.execute("search", {"query": "weather"})
 
     ``publisher`` keeps and sends records; unless given, a spool under ``.tachograph/spool`` that sends to the broker of
-    the settings (``TACHOGRAPH_KAFKA__…``). ``capture`` is a policy or a mode; with a mode, content over 64 KB goes to
-    ``artifacts``, sealed, by default below ``.tachograph/artifacts``. ``audit`` turns on the trail of JSON
+    the settings (``TACHOGRAPH_KAFKA__…``), or to ``bootstrap_servers``. ``constraints`` are those of your policy: they
+    stand in every run, before the request's own. ``capture`` is a policy or a mode; with a mode, content over 64 KB
+    goes to ``artifacts``, sealed, by default below ``.tachograph/artifacts``. ``audit`` turns on the trail of JSON
     lines: True, or its folder. ``capture_key`` encrypts fault captures: a key, a key file, or None for
     ``.tachograph/keys/capture.key``. ``strict`` raises the recorder's own errors: True always, False never, None under
     pytest only.
@@ -57,7 +62,9 @@ class Tracer:
         *,
         tenant_id: str = "default",
         environment: Environment | str = Environment.UNKNOWN,
+        bootstrap_servers: str | None = None,
         publisher: Publisher | None = None,
+        constraints: Iterable[Any] = (),
         capture: "CapturePolicy | CaptureMode | str | None" = None,
         artifacts: "ArtifactWriter | None" = None,
         capture_key: "CaptureKey | Path | None" = None,
@@ -93,7 +100,10 @@ class Tracer:
         self._audit = audit
         self._registry = registry
         self._encoder: RecordEncoder | None = None
-        self._publisher = publisher if publisher is not None else _spool()
+        if publisher is not None and bootstrap_servers is not None:
+            raise ConfigError("a tracer is given a publisher, or the address that its own publishes to, not both")
+        self._constraints = tuple(constraints)
+        self._publisher = publisher if publisher is not None else _spool(bootstrap_servers)
         lifetimes.close_at_exit()
 
     @property
@@ -116,6 +126,15 @@ class Tracer:
     ) -> "Run":
         """A run for a request: a text, a mapping, or a Request. Use it in a ``with`` block, plain or async.
 
+        ::
+
+            with tracer.start_run("What is the weather?", constraints=["answer in one sentence"]) as run:
+                run.no_op("nobody asked")
+
+            @tracer.start_run()  # each call is a run; its first argument is the request
+            def answer(question):
+                return current_run().model_call(client.create, model="m-1", messages=question)
+
         Constraints are mappings with ``id, type, rule``, Constraint models, or rules as text. A run started inside
         another is its sub-agent's: it shares the session and names the other as its parent.
 
@@ -125,6 +144,17 @@ class Tracer:
         from tachograph.producers.run import Run  # noqa: PLC0415 - see above
         from tachograph.producers.run_start import RunStart  # noqa: PLC0415 - see above
 
+        constraints = tuple(constraints)
+        again = partial(
+            self.start_run,
+            constraints=constraints,
+            session_id=session_id,
+            trace_id=trace_id,
+            traceparent=traceparent,
+            channel=channel,
+            capture_mode=capture_mode,
+            metadata=metadata,
+        )
         policy, labels = self.policy, self._labels
         if capture_mode is not None:
             mode = checks.member("capture_mode", capture_mode, CaptureMode)
@@ -155,7 +185,40 @@ class Tracer:
             sdk=SDK,
             at=self._clock.now_micros(),
         )
-        return Run(self, self._recorder(start, policy, labels), start)
+        run = Run(self, self._recorder(start, policy, labels), start)
+        run.again = lambda asked: again(asked if request is None else request)
+        return run
+
+    def tool(self, function: F, name: str | None = None) -> F:
+        """Make a function a tool of this agent, called like a function, plain or async. A decorator.
+
+        ::
+
+            @tracer.tool
+            def search(query):
+                return f"nothing about {query}"
+
+            with tracer.start_run("What is the weather?"):
+                search("weather")  # recorded, with hooks and attribution; outside of a run it is only called
+
+        Models may call it by its name, too: ``run.tools.execute("search", {"query": "weather"})``.
+        """
+        from tachograph.producers.tools.decorated import FunctionTool, through  # noqa: PLC0415 - see above
+
+        chosen = name or function.__name__
+        self.tools[chosen] = tool = FunctionTool(function)
+
+        def executor() -> "tuple[ToolExecutor, str] | None":
+            run = position.current_run()
+            if run is None:
+                return None
+            if run.tools.tools.setdefault(chosen, tool) is tool:
+                return run.tools, chosen
+            # A run of another agent, which has a tool of that name itself.
+            run.tools.tools[f"{self.agent_id}.{chosen}"] = tool
+            return run.tools, f"{self.agent_id}.{chosen}"
+
+        return through(executor, tool, function)
 
     @property
     def _is_controlled(self) -> bool:
@@ -254,7 +317,13 @@ class Tracer:
     ) -> dict[str, Any]:
         from tachograph.producers.request import request_body  # noqa: PLC0415 - see above
 
-        given: dict[str, Any] = {"policy": policy, "label": labels, "ids": self._ids, "channel": channel}
+        given: dict[str, Any] = {
+            "always": self._constraints,
+            "policy": policy,
+            "label": labels,
+            "ids": self._ids,
+            "channel": channel,
+        }
         try:
             return request_body(request, constraints, **given)
         except Exception as error:  # noqa: BLE001 - the guard decides
@@ -266,9 +335,12 @@ def _mode(given: CaptureMode | str | None) -> CaptureMode:
     return CaptureMode.REDACTED if given is None else checks.member("capture", given, CaptureMode)
 
 
-def _spool() -> Publisher:
+def _spool(bootstrap_servers: str | None) -> Publisher:
     from tachograph.producers.spool import SpoolOptions, SpoolPublisher  # noqa: PLC0415 - not at import: it would double the cost
     from tachograph.schemas.settings import load_settings  # noqa: PLC0415 - not at import: it would double the cost
 
     settings = load_settings()
-    return SpoolPublisher(SpoolOptions(folder=settings.home / "spool"), kafka=settings.kafka)
+    kafka = settings.kafka
+    if bootstrap_servers is not None:
+        kafka = kafka.model_copy(update={"bootstrap_servers": bootstrap_servers})
+    return SpoolPublisher(SpoolOptions(folder=settings.home / "spool"), kafka=kafka)

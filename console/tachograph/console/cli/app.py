@@ -18,8 +18,10 @@ from tachograph.console.cli import (
     configuration,
     demonstration,
     pipeline,
+    prices,
     reading,
     recorder,
+    retention,
     rules,
     slo,
     stack,
@@ -58,6 +60,8 @@ violations.register(app)
 recorder.register(app)
 rules.register(app)
 slo.register(app)
+prices.register(app)
+retention.register(app)
 artifacts.register(app)
 configuration.register(app)
 catalog.register(app)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from tachograph.producers import checks, position
 from tachograph.producers.audit import AuditTrail
-from tachograph.producers.errors import SystemErrorStop
+from tachograph.producers.errors import RecordRefusedError, SystemErrorStop
 from tachograph.producers.faults import Faults
 from tachograph.producers.position import Position
 from tachograph.producers.recorder import Recorder
@@ -13,7 +13,7 @@ from tachograph.producers.results import PendingResults
 from tachograph.producers.run_start import RunStart
 from tachograph.producers.step import Step
 from tachograph.producers.tools.executor import ToolExecutor
-from tachograph.schemas.enums import FaultTrigger, RunStatus
+from tachograph.schemas.enums import PHASES, FaultTrigger, RunStatus
 
 if TYPE_CHECKING:
     from tachograph.producers.artifacts import ArtifactBuilder
@@ -80,6 +80,13 @@ class RunCore:
         """Names that the user gave, fit for records."""
         label = self.recorder.label
         return tuple(checks.maybe_name(name, label) for name in given)
+
+    def phase(self, given: str | None) -> str | None:
+        """The phase of a tool call. Another word than the four is refused: hooks that go by phases would miss it."""
+        if given is None or given in PHASES:
+            return given
+        self.recorder.guard.swallow("phase", RecordRefusedError("phase", f"is one of {', '.join(PHASES)}"))
+        return None
 
     def opened(self, step: Step) -> None:
         """A step began."""

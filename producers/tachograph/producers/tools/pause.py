@@ -4,7 +4,7 @@ from types import TracebackType
 from typing import Any, Self
 
 from tachograph.producers.tools.conduct import CallTool, Course, Telling
-from tachograph.producers.tools.drive import drive
+from tachograph.producers.tools.drive import adrive, drive
 
 
 class PausedCall:
@@ -34,49 +34,54 @@ class PausedCall:
         return self._telling.skipped
 
     def __enter__(self) -> Self:
-        self._advance(None, None)
-        if not self._waits and self._telling.error is not None:
-            raise self._telling.error
-        return self
+        drive(self._until_tool(None, None), _never, hook_timeout=self._hook_timeout, tool_timeout=None)
+        return self._entered()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        if not self._waits:
-            return
-        self._waits = False
-        self._advance(self.output, error)
-        self.output = self._telling.output
-        if self._telling.error is not None and self._telling.error is not error:
-            raise self._telling.error
+        if self._waits:
+            drive(self._until_tool(self.output, error), _never, hook_timeout=self._hook_timeout, tool_timeout=None)
+            self._left(error)
 
     async def __aenter__(self) -> Self:
-        return self.__enter__()
+        await adrive(self._until_tool(None, None), _never, hook_timeout=self._hook_timeout, tool_timeout=None)
+        return self._entered()
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.__exit__(kind, error, trace)
+        if self._waits:
+            rest = self._until_tool(self.output, error)
+            await adrive(rest, _never, hook_timeout=self._hook_timeout, tool_timeout=None)
+            self._left(error)
 
-    def _advance(self, output: Any, error: BaseException | None) -> None:
+    def _entered(self) -> Self:
+        if not self._waits and self._telling.error is not None:
+            raise self._telling.error
+        return self
+
+    def _left(self, error: BaseException | None) -> None:
+        self.output = self._telling.output
+        if self._telling.error is not None and self._telling.error is not error:
+            raise self._telling.error
+
+    def _until_tool(self, output: Any, error: BaseException | None) -> Course:
         """Go on with the course until it wants the tool, or ends."""
-
-        def course() -> Course:
-            try:
-                effect = next(self._course) if not self._started else self._resume(output, error)
-                while type(effect) is not CallTool:
-                    try:
-                        answer = yield effect
-                    except BaseException as raised:  # noqa: BLE001 - the course judges it
-                        effect = self._course.throw(raised)
-                    else:
-                        effect = self._course.send(answer)
-            except StopIteration:
-                return
-            self._waits = True
-
-        drive(course(), _never, hook_timeout=self._hook_timeout, tool_timeout=None)
-        self._started = True
+        self._waits = False
+        try:
+            effect = next(self._course) if not self._started else self._resume(output, error)
+            self._started = True
+            while type(effect) is not CallTool:
+                try:
+                    answer = yield effect
+                except BaseException as raised:  # noqa: BLE001 - the course judges it
+                    effect = self._course.throw(raised)
+                else:
+                    effect = self._course.send(answer)
+        except StopIteration:
+            return
+        self._waits = True
 
     _started = False
 
