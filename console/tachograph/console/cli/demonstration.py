@@ -50,6 +50,12 @@ FROM violations WHERE run_id IN {runs:Array(String)}
 ORDER BY indexOf({runs:Array(String)}, run_id), occurred_at, code
 """
 
+SNAPSHOTS_SQL = """
+SELECT run_id, trigger, kind, stored, size_bytes, artifact_id
+FROM snapshot_pointers WHERE run_id IN {runs:Array(String)}
+ORDER BY indexOf({runs:Array(String)}, run_id), occurred_at, kind
+"""
+
 QUERY_TO_TRY = (
     "SELECT tool_name, count() AS calls, countIf(error_type IS NOT NULL) AS failed, avg(duration_ms) AS ms "
     "FROM tool_calls WHERE leg = 'call' GROUP BY tool_name ORDER BY calls DESC"
@@ -100,6 +106,7 @@ def play(settings: Settings, *, audit: bool = False) -> None:
     note(f"agent: {recorded.lost} more lost on purpose; the second run says so")
     with reader(settings) as database:
         wait_until_landed(database, recorded.run_ids, recorded.event_ids)
+        wait_until_copied(database, recorded.run_ids, recorded.captures)
         show(database, settings, recorded.run_ids)
     if trails is not None:
         show_trails(trails, recorded.session_ids)
@@ -126,12 +133,26 @@ def wait_until_landed(database: Reader, run_ids: Sequence[str], event_ids: Seque
     note(f"ClickHouse: all {expected} records can be queried")
 
 
+def wait_until_copied(database: Reader, run_ids: Sequence[str], captures: int) -> None:
+    """Poll until every capture of a fault has its snapshot. Raises NotLandedError with what to look at."""
+    deadline = time.monotonic() + LAND_TIMEOUT_S
+    while (copied := len(database.rows(SNAPSHOTS_SQL, {"runs": list(run_ids)}))) < captures:
+        if time.monotonic() > deadline:
+            raise NotLandedError(
+                f"only {copied} of {captures} snapshots were copied within {LAND_TIMEOUT_S:.0f} s: "
+                "`tachograph status` names the log of the snapshot step"
+            )
+        time.sleep(0.1)
+    note(f"artifact store: all {captures} snapshots of faults are copied")
+
+
 def show(database: Reader, settings: Settings, run_ids: Sequence[str]) -> None:
     """What a person wants to see first."""
     for title, sql in (
         ("Runs", RUNS_SQL),
         ("What the agent did", ACTIONS_SQL),
         ("What the stream says", VIOLATIONS_SQL),
+        ("What was kept of faults", SNAPSHOTS_SQL),
     ):
         columns, found = database.table(sql, {"runs": list(run_ids)})
         print_table(columns, found, title=title)
@@ -145,6 +166,8 @@ def show(database: Reader, settings: Settings, run_ids: Sequence[str]) -> None:
     )
     OUT.print("Start it again with `tachograph up`, then try:")
     OUT.print(f'  tachograph query "{QUERY_TO_TRY}"', soft_wrap=True)
+    for *_, artifact_id in database.rows(SNAPSHOTS_SQL, {"runs": list(run_ids)})[:1]:
+        OUT.print(f"  tachograph artifacts get {artifact_id}", soft_wrap=True)
 
 
 def show_trails(folder: Path, session_ids: Sequence[str]) -> None:

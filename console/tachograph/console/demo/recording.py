@@ -33,6 +33,8 @@ class Recorded:
     """Of every record that was kept."""
     lost: int
     """Records that were not, on purpose."""
+    captures: int
+    """Prompts and outputs that faults captured: as many snapshots are to be stored."""
 
 
 def record_stories(settings: Settings, publisher: Publisher, *, audit: Path | None = None) -> Recorded:
@@ -51,6 +53,7 @@ def record_stories(settings: Settings, publisher: Publisher, *, audit: Path | No
         session_ids=[run.session_id for run in on.runs],
         event_ids=on.publisher.event_ids,
         lost=sum(run.recorder.channel.dropped for run in on.runs),
+        captures=len(on.publisher.capture_ids),
     )
 
 
