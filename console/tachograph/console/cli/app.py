@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.text import Text
 
 from tachograph.console.cli import (
     alerts,
@@ -20,6 +21,7 @@ from tachograph.console.cli import (
     pipeline,
     reading,
     recorder,
+    report,
     rules,
     slo,
     stack,
@@ -27,6 +29,7 @@ from tachograph.console.cli import (
     violations,
 )
 from tachograph.console.cli.output import ERR
+from tachograph.console.visible import visible
 from tachograph.schemas.errors import ConfigError, TachographError
 from tachograph.schemas.settings import ENV_PREFIX
 
@@ -54,6 +57,7 @@ alerts.register(app)
 stack.register(app)
 pipeline.register(app)
 reading.register(app)
+report.register(app)
 violations.register(app)
 recorder.register(app)
 rules.register(app)
@@ -95,5 +99,5 @@ def run() -> None:
 
 
 def _fail(error: Exception, code: int) -> None:
-    ERR.print(f"[bold red]error:[/] {error}", markup=True, highlight=False)
+    ERR.print(Text.assemble(("error:", "bold red"), " ", visible(str(error))), soft_wrap=True)
     sys.exit(code)
