@@ -135,7 +135,8 @@ def violations_of(rows: Sequence[Row]) -> tuple[Violation, ...]:
 
 def top_of(violations: Sequence[Violation]) -> tuple[TopViolation, ...]:
     """Violations by code: the worst first, then the most frequent."""
-    counts, first = Counter(item.code for item in violations), {}
+    counts = Counter(item.code for item in violations)
+    first: dict[str, Violation] = {}
     for item in violations:
         first.setdefault(item.code, item)
     found = [
