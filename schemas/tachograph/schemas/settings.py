@@ -289,6 +289,38 @@ class SnapshotSettings(_Section):
     ``*`` stands for every agent that is not named. Empty: every sample that is offered is kept."""
 
 
+class SealerSettings(_Section):
+    """The sealer: judges proposed records against the catalog, and seals them."""
+
+    group_id: str = "tachograph-sealer"
+    """Consumer group. What it commits says from where open runs are read again, and how far all is sealed."""
+
+    instance_id: str = ""
+    """Static group membership, as for the worker."""
+
+    catalog: Path | None = None
+    """Folder of the decision catalog. Unset: the example that ships with the package."""
+
+    key_set: Path | None = None
+    """YAML file of the public keys, with their windows. Unset: ``keys/sealing.yaml`` of ``home``."""
+
+    key_file: Path | None = None
+    """File of the private keys, mode 0600. Unset: ``keys/sealing.key`` of ``home``. ``tachograph up`` makes both."""
+
+    create_keys: bool = False
+    """Make a first key and its set at the start, where there is neither. For a machine that keeps its own key."""
+
+    batch_size: Annotated[int, Field(ge=1, le=100_000)] = 1000
+    """Most messages handled between two checkpoints."""
+
+    run_silence_s: Annotated[float, Field(gt=0)] = 86_400.0
+    """How long the evidence of a run that has fallen silent is remembered, by the broker's clock. After that its
+    references no longer resolve. A run that ends is forgotten at once."""
+
+    session_timeout_s: Annotated[float, Field(ge=1)] = 10.0
+    """Silence after which the broker gives a sealer's partitions to another."""
+
+
 class LocalSettings(_Section):
     """The servers that ``tachograph up`` starts on this machine. A port of 0 means any free one."""
 
@@ -340,6 +372,7 @@ class Settings(BaseSettings):
     slo: SloSettings = SloSettings()
     artifacts: ArtifactSettings = ArtifactSettings()
     snapshots: SnapshotSettings = SnapshotSettings()
+    sealer: SealerSettings = SealerSettings()
     local: LocalSettings = LocalSettings()
 
 

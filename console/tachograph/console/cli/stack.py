@@ -14,7 +14,7 @@ from tachograph.schemas.settings import Settings, load_settings
 if TYPE_CHECKING:
     from tachograph.deploy.stack import LocalStack
 
-CHILDREN = ("worker", "snapshots", "sink")
+CHILDREN = ("worker", "snapshots", "sealer", "sink")
 
 
 def register(app: typer.Typer) -> None:
@@ -49,9 +49,18 @@ def prepare(stack: "LocalStack") -> Settings:
     note(f"topics: {len(created)} created or changed")
     applied = migrate(settings)
     note(f"tables: {len(applied)} migrations applied")
+    make_sealing_keys(settings)
     command = [sys.executable, "-m", "tachograph.console.main"]
     stack.start_children([(name, [*command, name, "--instance", f"{name}-0"]) for name in CHILDREN])
     return settings
+
+
+def make_sealing_keys(settings: Settings) -> None:
+    """A key to seal with, for this machine, where there is none. One that is there is never changed."""
+    from tachograph.processors.sealing.key_set import create_keys, key_file_of, key_set_of  # noqa: PLC0415 - as above
+
+    if create_keys(settings):
+        note(f"sealing: a new key in {key_file_of(settings)}, its public half in {key_set_of(settings)}")
 
 
 def report(event: object) -> None:

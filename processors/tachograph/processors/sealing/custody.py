@@ -38,6 +38,11 @@ class KeyFile:
     def __repr__(self) -> str:
         return f"KeyFile({sorted(self._keys)})"
 
+    @property
+    def key_ids(self) -> tuple[str, ...]:
+        """Keys that are held, in the order of the file."""
+        return tuple(self._keys)
+
     @classmethod
     def load(cls, path: Path) -> "KeyFile":
         """Read a file that belongs to this user and that nobody else can open."""
