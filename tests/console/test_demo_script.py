@@ -11,8 +11,7 @@ from typing import Any, TypeAlias
 
 import pytest
 
-from tachograph.console.demo.recording import NotPublishedError, record_stories
-from tachograph.console.demo.script import play_stories
+from tachograph.console.demo.recording import NotPublishedError, play_stories, record_stories
 from tachograph.console.demo.stage import stage
 from tachograph.producers.testing import InMemoryPublisher, KeptRecord, SequentialIds
 from tachograph.schemas.settings import Settings
