@@ -18,6 +18,7 @@ from tachograph.console.cli import (
     catalog,
     configuration,
     demonstration,
+    doctor,
     pipeline,
     reading,
     recorder,
@@ -66,6 +67,7 @@ artifacts.register(app)
 configuration.register(app)
 catalog.register(app)
 verification.register(app)
+doctor.register(app)
 demonstration.register(app)
 
 
