@@ -10,17 +10,13 @@ from typing import Final
 CELL_LIMIT: Final = 2000
 """Characters of one value in a table. The rest is counted, not shown; ``--json`` has all of it."""
 
-_PLAIN: Final = re.compile(r"[\x20-\x7e]*\Z")
-"""Most texts are plain; they are not looked at character by character."""
+_ODD: Final = re.compile(r"[^\x20-\x7e]")
+"""Most texts are plain; only what is not is looked at character by character."""
 
 
 def visible(text: str, *, keep: str = "\n") -> str:
     """The text with everything unprintable as an escape, but for the characters in ``keep``."""
-    if _PLAIN.match(text):
-        return text
-    return "".join(
-        character if character.isprintable() or character in keep else escaped(character) for character in text
-    )
+    return _ODD.sub(lambda odd: odd[0] if odd[0].isprintable() or odd[0] in keep else escaped(odd[0]), text)
 
 
 def visible_line(text: str) -> str:
@@ -30,11 +26,7 @@ def visible_line(text: str) -> str:
 
 def visible_json(document: str) -> str:
     """JSON text whose strings hold no raw unprintable character. A reader gets the same values from it."""
-    if _PLAIN.match(document):
-        return document
-    return "".join(
-        character if character.isprintable() or character == "\n" else _json_escape(character) for character in document
-    )
+    return _ODD.sub(lambda odd: odd[0] if odd[0].isprintable() or odd[0] == "\n" else _json_escape(odd[0]), document)
 
 
 def clipped(text: str, limit: int = CELL_LIMIT) -> str:

@@ -19,6 +19,7 @@ from tachograph.console.cli import (
     configuration,
     demonstration,
     doctor,
+    panels,
     pipeline,
     reading,
     recorder,
@@ -42,12 +43,14 @@ app = typer.Typer(
     name="tachograph",
     help=(
         "The tamper-evident recorder for autonomous agents.\n\n"
-        "The things people do first:\n\n"
-        "* `tachograph demo`: start everything, run a scripted agent, see what landed\n\n"
-        "* `tachograph up`: start Kafka, ClickHouse, worker and sink on this machine\n\n"
-        "* `tachograph status`: what runs, where, and where its log is\n\n"
-        "* `tachograph runs`: the latest runs of your agents\n\n"
-        "* `tachograph query 'SELECT ...'`: ask ClickHouse anything, read-only"
+        "The five things people do:\n\n"
+        "* `tachograph demo`: see it work; starts everything, lets a scripted agent work, shows what came of it\n\n"
+        "* `tachograph up`: start Kafka, ClickHouse and the pipeline on this machine\n\n"
+        "* `tachograph runs`, then `tachograph report RUN`: what an agent asked, saw, decided and did\n\n"
+        "* `tachograph violations tail`: what is going wrong right now\n\n"
+        "* `tachograph doctor`: when something does not work; says what to do\n\n"
+        "Data goes to stdout, the rest to stderr; `--json` wherever there is a table. Exit codes: 0 done, 1 failed, "
+        "2 wrong call or setting, 130 interrupted."
     ),
     no_args_is_help=True,
     rich_markup_mode="markdown",
@@ -69,6 +72,7 @@ catalog.register(app)
 verification.register(app)
 doctor.register(app)
 demonstration.register(app)
+panels.arrange(app)
 
 
 @app.callback()

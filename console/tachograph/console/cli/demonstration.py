@@ -11,7 +11,6 @@ import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
 from tachograph.console.cli.output import ERR, OUT, note, print_table
-from tachograph.console.cli.panels import START
 from tachograph.console.cli.report import read_report
 from tachograph.console.cli.stack import CHILDREN, Download, prepare, report
 from tachograph.console.database import Reader, reader
@@ -55,7 +54,7 @@ class NotLandedError(TachographError):
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(rich_help_panel=START)(demo)
+    app.command()(demo)
 
 
 def demo(

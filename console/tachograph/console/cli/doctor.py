@@ -7,7 +7,6 @@ import typer
 from rich.progress import Progress, SpinnerColumn, TextColumn
 
 from tachograph.console.cli.output import ERR, JsonFlag, note, print_json, print_table
-from tachograph.console.cli.panels import START
 from tachograph.schemas.settings import load_settings
 
 EXIT_FAILED = 1
@@ -16,7 +15,7 @@ _MARKS = {"ok": "✓", "warn": "!", "fail": "✗", "skipped": "·"}
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command(rich_help_panel=START)(doctor)
+    app.command()(doctor)
 
 
 def doctor(*, as_json: JsonFlag = False) -> None:

@@ -10,7 +10,6 @@ import typer
 
 from tachograph.console.cli.completion import complete_run
 from tachograph.console.cli.output import OUT, JsonFlag, json_text, note, print_json, print_table
-from tachograph.console.cli.panels import READ
 from tachograph.console.database import reader
 from tachograph.console.report.model import RunReport
 from tachograph.schemas.errors import TachographError
@@ -38,8 +37,8 @@ class NotWrittenError(TachographError):
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    app.command(rich_help_panel=READ)(report)
-    app.command(rich_help_panel=READ)(diff)
+    app.command()(report)
+    app.command()(diff)
 
 
 def report(

@@ -45,7 +45,7 @@ def _part(part: Part) -> Iterator[str]:
     elif isinstance(part, Grid):
         yield f"| {' | '.join(part.columns)} |"
         yield f"|{'---|' * len(part.columns)}"
-        yield from (f"| {' | '.join(plain(clipped(cell)) for cell in row)} |" for row in part.rows)
+        yield from (f"| {' | '.join(plain(cell) for cell in row)} |" for row in part.rows)
     elif isinstance(part, Block):
         text = visible(clipped(part.text, BLOCK_LIMIT))
         longest = max((len(found[0]) for found in _FENCE.finditer(text)), default=2)
@@ -57,5 +57,5 @@ def _part(part: Part) -> Iterator[str]:
 
 def plain(text: str) -> str:
     """A text that is only text: no markup, no HTML, no address that a viewer would make a link of, on one line."""
-    escaped = _MARKUP.sub(r"\\\1", visible_line(text).translate(_ENTITIES))
+    escaped = _MARKUP.sub(r"\\\1", visible_line(clipped(text)).translate(_ENTITIES))
     return _LINK.sub(lambda found: _BROKEN[found[0]], escaped)
