@@ -2,8 +2,9 @@
 
 from typing import Final
 
-QUICK_S: Final = 0.5
-"""A person waits at the prompt: a database that needs longer completes nothing."""
+QUICK_S: Final = 1.0
+"""A person waits at the prompt: a database that takes longer to answer the door completes nothing. The driver takes
+whole seconds."""
 
 
 def complete_run(incomplete: str) -> list[str]:
