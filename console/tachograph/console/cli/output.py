@@ -4,6 +4,7 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
@@ -16,7 +17,7 @@ from tachograph.console.visible import clipped, visible, visible_json
 PIPE_WIDTH = 180
 """Columns where there is no terminal to ask: wide enough that a table keeps its rows."""
 
-NARROWEST = 8
+NARROWEST = 13
 """Columns of the terminal that a column of a table needs at least."""
 
 OUT = Console(highlight=False, width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPE_WIDTH)
@@ -30,7 +31,13 @@ JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON document 
 
 def json_text(value: Any) -> str:
     """One JSON document. Unprintable characters in its strings are escapes, so that it can be read on a terminal."""
-    return visible_json(json.dumps(value, indent=2, default=str, ensure_ascii=False)) + "\n"
+    return visible_json(json.dumps(value, indent=2, default=_plain, ensure_ascii=False)) + "\n"
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    return str(value)
 
 
 def print_json(value: Any) -> None:
