@@ -72,7 +72,7 @@ class Landed:
     def program(self, *arguments: str, columns: int = 160, **more: str) -> subprocess.CompletedProcess[str]:
         """The program as a person starts it."""
         environment = os.environ | {"TACHOGRAPH_HOME": str(self.settings.home), "COLUMNS": str(columns)} | more
-        command = [Path(sys.executable).parent / "tachograph", *arguments]
+        command = [str(Path(sys.executable).parent / "tachograph"), *arguments]
         return subprocess.run(command, check=False, capture_output=True, text=True, env=environment)
 
 
@@ -205,8 +205,12 @@ def test_another_tenant_has_no_such_run(landed: Landed) -> None:
 def test_run_ids_are_completed(landed: Landed) -> None:
     """By the shell, from ClickHouse."""
     start = landed.run_id("fix_test")[:-3]
-    words = {"COMP_WORDS": f"tachograph report {start}", "COMP_CWORD": "2", "_TACHOGRAPH_COMPLETE": "complete_bash"}
-    assert landed.program(**words).stdout.split() == [landed.run_id("fix_test")]
+    words: dict[str, Any] = {
+        "COMP_WORDS": f"tachograph report {start}",
+        "COMP_CWORD": "2",
+        "_TACHOGRAPH_COMPLETE": "complete_bash",
+    }
+    assert landed.program(columns=160, **words).stdout.split() == [landed.run_id("fix_test")]
 
 
 def test_without_clickhouse_nothing_is_completed_in_silence(landed: Landed, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,6 +1,7 @@
 """Two runs compared: typed, symmetric, and silent where nothing differs."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -28,7 +29,7 @@ def reports(draw: st.DrawFn, played: Played) -> RunReport:
     """A report of a story of which any rows may be missing, repeated or taken from another story."""
     rows = played.rows(draw(STORIES))
     other = played.rows(draw(STORIES))
-    changed = {}
+    changed: dict[str, Any] = {}
     for table in TABLES:
         available = [*getattr(rows, table), *getattr(other, table)]
         changed[table] = draw(st.lists(st.sampled_from(available), max_size=6)) if available else []

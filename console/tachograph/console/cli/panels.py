@@ -3,6 +3,7 @@
 from typing import Final
 
 import typer
+from typer.models import CommandInfo, TyperInfo
 
 START: Final = "Start here"
 READ: Final = "Read what happened"
@@ -19,22 +20,25 @@ _COMMANDS: Final = {
 }
 """In the order in which they are shown. A command that is not named is shown in the last group."""
 
-_PLACES: Final = {name: (panel, place) for panel, names in _COMMANDS.items() for place, name in enumerate(names)}
-
 
 def arrange(app: typer.Typer) -> None:
     """Give every command its group, and every group its order."""
-    for entry in (*app.registered_commands, *app.registered_groups):
-        entry.rich_help_panel = _PLACES.get(name_of(entry), (CARE, 0))[0]
     order = [name for names in _COMMANDS.values() for name in names]
+    for command in app.registered_commands:
+        command.rich_help_panel = _panel(name_of(command))
+    for group in app.registered_groups:
+        group.rich_help_panel = _panel(name_of(group))
     app.registered_commands.sort(key=lambda entry: _rank(name_of(entry), order))
     app.registered_groups.sort(key=lambda entry: _rank(name_of(entry), order))
 
 
-def name_of(entry: "typer.models.CommandInfo | typer.models.TyperInfo") -> str:
+def name_of(entry: CommandInfo | TyperInfo) -> str:
     """Name that a command or a group is called by."""
-    callback = getattr(entry, "callback", None)
-    return entry.name or getattr(callback, "__name__", "")
+    return str(entry.name or getattr(entry.callback, "__name__", ""))
+
+
+def _panel(name: str) -> str:
+    return next((panel for panel, names in _COMMANDS.items() if name in names), CARE)
 
 
 def _rank(name: str, order: list[str]) -> int:
