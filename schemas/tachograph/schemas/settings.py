@@ -227,8 +227,9 @@ class SloSettings(_Section):
     folder: Path | None = None
     """Folder of OpenSLO files. Unset: the objectives that are shipped."""
 
-    every_s: Annotated[int, Field(ge=1, le=3600)] = 60
-    """Seconds between evaluations, which are at whole multiples of it."""
+    every_s: Annotated[int, Field(ge=60, le=3600, multiple_of=60)] = 60
+    """Seconds between evaluations, which are at whole multiples of it. Events are counted by whole minutes, so it is
+    a number of minutes."""
 
     lateness_s: Annotated[int, Field(ge=0, le=86_400)] = 120
     """How long events may take to arrive. Evaluations look at the moment so long ago."""
@@ -255,6 +256,9 @@ class ArtifactSettings(_Section):
 
     protected_days: Annotated[int, Field(ge=1)] = 730
     """Days that blobs of class ``protected`` are kept."""
+
+    collect_every_s: Annotated[float, Field(ge=1)] = 3600.0
+    """Seconds between two rounds of the snapshot step that delete what these days no longer keep."""
 
 
 class SnapshotSettings(_Section):
@@ -309,6 +313,19 @@ class SealerSettings(_Section):
 
     create_keys: bool = False
     """Make a first key and its set at the start, where there is neither. For a machine that keeps its own key."""
+
+    custody: str = "file"
+    """Where the private keys are: ``file`` (``key_file``), ``socket`` (a ``tachograph signer`` at ``socket``), or the
+    name of an entry point in ``tachograph.signers``, which is called with the settings and returns a signer."""
+
+    socket: Path | None = None
+    """Unix socket of the signing process. Unset: ``keys/signer.sock`` of ``home``."""
+
+    signer_users: tuple[int, ...] = ()
+    """Numbers of the users that the signing process answers, beside its own."""
+
+    signer_owner: int | None = None
+    """Number of the user that the signing process must run as. Unset: the sealer's own."""
 
     batch_size: Annotated[int, Field(ge=1, le=100_000)] = 1000
     """Most messages handled between two checkpoints."""

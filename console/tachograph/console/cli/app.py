@@ -19,11 +19,15 @@ from tachograph.console.cli import (
     configuration,
     demonstration,
     doctor,
+    keys,
     panels,
     pipeline,
+    prices,
     reading,
     recorder,
+    replaying,
     report,
+    retention,
     rules,
     slo,
     stack,
@@ -64,11 +68,15 @@ reading.register(app)
 report.register(app)
 violations.register(app)
 recorder.register(app)
+replaying.register(app)
 rules.register(app)
 slo.register(app)
+prices.register(app)
+retention.register(app)
 artifacts.register(app)
 configuration.register(app)
 catalog.register(app)
+keys.register(app)
 verification.register(app)
 doctor.register(app)
 demonstration.register(app)

@@ -16,7 +16,7 @@ _COMMANDS: Final = {
     READ: ("runs", "report", "diff", "query", "violations", "slo", "artifacts"),
     PROVE: ("verify", "replay", "records", "catalog", "keys", "evidence"),
     RUN: ("worker", "sink", "snapshots", "sealer", "evaluators", "alerts", "topics", "migrate"),
-    CARE: ("rules", "redact", "spool", "dlq", "prices", "config"),
+    CARE: ("rules", "prices", "retention", "redact", "spool", "dlq", "config"),
 }
 """In the order in which they are shown. A command that is not named is shown in the last group."""
 

@@ -56,14 +56,18 @@ class Catalog:
             if isinstance(pinned.document, PolicyBundle) and pinned.document.id == name
         ]
 
-    def keys(self, name: str) -> KeySet | None:
-        """The latest version of a key set."""
+    def key_document(self, name: str) -> KeySetDocument | None:
+        """The latest version of a key set, as a document."""
         found = [
             pinned.document
             for pinned in self.documents
             if isinstance(pinned.document, KeySetDocument) and pinned.document.id == name
         ]
-        latest = max(found, key=lambda item: tuple(map(int, item.version.split("."))), default=None)
+        return max(found, key=lambda item: tuple(map(int, item.version.split("."))), default=None)
+
+    def keys(self, name: str) -> KeySet | None:
+        """The latest version of a key set."""
+        latest = self.key_document(name)
         return None if latest is None else KeySet(latest.keys)
 
     def lock(self) -> str:

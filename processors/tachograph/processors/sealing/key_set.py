@@ -32,12 +32,44 @@ def key_file_of(settings: Settings) -> Path:
 
 def read_key_set(path: Path) -> KeySet:
     """The latest version of the key set in a file; `CatalogError` with every problem if it cannot be used."""
+    return KeySet(read_document(path).keys)
+
+
+class KeySetFile:
+    """A key set that may grow while it is in use. Asking again costs a look at the file's time."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._stamp: tuple[int, int] | None = None
+        self._keys: KeySet | None = None
+
+    def read(self) -> KeySet:
+        """The set as it is now. One that is not an extension of what was in use is refused, and sealing stops."""
+        found = self._path.stat() if self._path.exists() else None
+        stamp = None if found is None else (found.st_mtime_ns, found.st_ino)
+        if self._keys is None or stamp != self._stamp:
+            read = read_key_set(self._path)
+            if self._keys is not None and not _extends(read, self._keys):
+                raise CustodyError(f"the key set in use was replaced by one that does not extend it: {self._path}")
+            self._keys, self._stamp = read, stamp
+        return self._keys
+
+
+def _extends(new: KeySet, old: KeySet) -> bool:
+    """Whether every key of the old set stands in the new one, from the same moment and introduced by the same."""
+    fixed = {"key_id", "public_key", "effective_from", "introduced_by", "introduction"}
+    before = [key.model_dump(include=fixed) for key in old.keys]
+    return [key.model_dump(include=fixed) for key in new.keys[: len(before)]] == before
+
+
+def read_document(path: Path) -> KeySetDocument:
+    """The same as it stands in the file, with its version."""
     if not path.is_file():
         raise CatalogError([Problem(str(path), 1, 1, "there is no key set: `tachograph keys create` makes one")])
     documents, problems = read_file(path)
     if problems:
         raise CatalogError(problems)
-    found = Catalog(documents).keys(KEY_SET_ID)
+    found = Catalog(documents).key_document(KEY_SET_ID)
     if found is None:
         raise CatalogError([Problem(str(path), 1, 1, f"there is no key set with the id {KEY_SET_ID} here")])
     return found

@@ -1,6 +1,6 @@
 """The logs of one partition, as its output topic holds them: heads, hashes so far, and how far the input is sealed."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from tachograph.processors.sealing.errors import HeadError
@@ -20,8 +20,9 @@ _HASH_BYTES: Final = 32
 class Logs:
     """Every log of a partition. Keeps 32 bytes a record, so that any repeat can be told from a fork."""
 
-    def __init__(self, keys: KeySet) -> None:
+    def __init__(self, keys: Callable[[], KeySet]) -> None:
         self._keys = keys
+        """Asked each time: a set may grow while the logs are held."""
         self._heads: dict[str, LogHead] = {}
         self._hashes: dict[str, bytearray] = {}
         self._sources: dict[str, int] = {}
@@ -57,7 +58,7 @@ class Logs:
 
         Anything else that does not continue its log is a fork, a gap or a forgery, and a HeadError.
         """
-        found = check_record(record, self._keys)
+        found = check_record(record, self._keys())
         if found.problem is not None:
             raise HeadError(
                 f"a record of the output topic does not verify ({found.problem}), after {self.sealed_to} of the "
@@ -88,7 +89,7 @@ class Logs:
     def _opened(self, log: str, note: str) -> TreeHead:
         origin = origin_of(log)
         try:
-            head, _ = open_checkpoint(note, [key.note_key(origin) for key in self._keys.keys], origin=origin)
+            head, _ = open_checkpoint(note, [key.note_key(origin) for key in self._keys().keys], origin=origin)
         except NoteError as error:
             raise HeadError(f"the last checkpoint of log {log} does not verify ({error})") from None
         return head
@@ -101,7 +102,7 @@ class Logs:
 
 def recover(log: str, records: "list[SealedRecord] | tuple[SealedRecord, ...]", keys: KeySet) -> LogHead:
     """The head of one log after records that were read back."""
-    logs = Logs(keys)
+    logs = Logs(lambda: keys)
     for place, record in enumerate(records):
         logs.take(record, place)
     if set(logs.heads) - {log}:

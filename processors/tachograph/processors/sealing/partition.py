@@ -42,9 +42,9 @@ _SOURCE: Final = Header.SOURCE.value
 log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Sealing:
-    """What sealing is done with; the same for every partition."""
+    """What sealing is done with, in every partition. Keys are replaced when a set that extends them is read."""
 
     catalog: Catalog
     keys: KeySet
@@ -75,7 +75,7 @@ class PartitionSealer:
 
     def __init__(self, partition: int, sealing: Sealing, logs: Logs | None = None, done: int = 0) -> None:
         self.partition = partition
-        self.logs = logs or Logs(sealing.keys)
+        self.logs = logs or Logs(lambda: sealing.keys)
         self.position = done
         """Every message before this offset has been dealt with, by this sealer or one before it."""
         self._with = sealing
@@ -136,7 +136,7 @@ class PartitionSealer:
         if repeated:
             return
         try:
-            proposal, unreadable = _readable(record)
+            proposal, unreadable = readable(record)
             verdict = validate(
                 proposal,
                 self._with.catalog,
@@ -205,7 +205,7 @@ class PartitionSealer:
         return _SOURCE, SourceCoordinates(max(offset, 0), index, self._stream).to_bytes()
 
 
-def _readable(record: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
+def readable(record: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
     """The proposal with its outputs as values; what cannot be read is left out, and why."""
     try:
         outputs = strict_loads(record["outputs"])

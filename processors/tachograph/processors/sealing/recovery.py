@@ -34,7 +34,7 @@ class Recovery:
 
     def open(self, partition: int, done: int) -> Lane:
         """A sealer with the heads of its logs. ``done`` is where the input was dealt with to."""
-        logs = Logs(self._with.keys)
+        logs = Logs(lambda: self._with.keys)
         logs.expect(self._last_checkpoints(partition))
         lane = Lane(PartitionSealer(partition, self._with, logs, done), 0)
         low, _ = self._reader.bounds(self._records, partition)

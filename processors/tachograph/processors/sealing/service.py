@@ -26,9 +26,10 @@ from tachograph.processors.deadletters import RawRecord
 from tachograph.processors.errors import WorkerCrashedError
 from tachograph.processors.names import TopicNames
 from tachograph.processors.outputs import Outputs
-from tachograph.processors.sealing.custody import KeyFile, Signer
+from tachograph.processors.sealing.custodians import open_signer
+from tachograph.processors.sealing.custody import Signer
 from tachograph.processors.sealing.errors import HeadError
-from tachograph.processors.sealing.key_set import create_keys, key_file_of, key_set_of, read_key_set
+from tachograph.processors.sealing.key_set import KeySetFile, create_keys, key_set_of
 from tachograph.processors.sealing.partition import Sealing
 from tachograph.processors.sealing.reader import RangeReader
 from tachograph.processors.sealing.recovery import Lane, Recovery
@@ -58,22 +59,26 @@ def run_sealer(
     """Run until ``stop`` is set; then finish the batch and leave the group. Raises what sealing must stop for."""
     if settings.sealer.create_keys:
         create_keys(settings)
+    keys = KeySetFile(key_set_of(settings))
     registry = settings.schema_registry.url
     reading = names or TopicNames()
     sealing = Sealing(
         load_catalog(settings.sealer.catalog or decisions_folder()),
-        read_key_set(key_set_of(settings)),
-        signer or KeyFile.load(key_file_of(settings)),
+        keys.read(),
+        signer or open_signer(settings),
         Codec(registry=None if registry is None else ConfluentRegistry(registry)),
         reading,
         outputs or reading,
         int(settings.sealer.run_silence_s * 1_000_000),
     )
-    asyncio.run(_Service(settings, sealing, stop, moment).run())
+    asyncio.run(_Service(settings, sealing, keys, stop, moment).run())
 
 
 class _Service:
-    def __init__(self, settings: Settings, sealing: Sealing, stop: threading.Event, moment: Moment) -> None:
+    def __init__(
+        self, settings: Settings, sealing: Sealing, keys: KeySetFile, stop: threading.Event, moment: Moment
+    ) -> None:
+        self._keys = keys
         self._settings = settings
         self._with = sealing
         self._stop = stop
@@ -95,6 +100,7 @@ class _Service:
         try:
             while not self._stop.is_set():
                 batch = await asyncio.to_thread(self._consumer.consume, self._settings.sealer.batch_size, _POLL_S)
+                self._with.keys = self._keys.read()
                 await self._recover()
                 for partition, messages in groupby(
                     sorted(filter(_usable, batch), key=_place), lambda message: message.partition() or 0
