@@ -22,6 +22,7 @@ from tachograph.schemas.settings import Settings
 from tachograph.schemas.topics import RECORD_TYPES
 from tests.console.stories import NAMES, Played
 
+PARTS = tuple(CHILDREN)
 AUDIT_DOCS = Path(__file__).parents[2] / "docs" / "audit-trail.md"
 
 
@@ -169,8 +170,8 @@ def test_the_demo_waits_for_everything_that_is_promised(name: str) -> None:
         "snapshots": 1,
         "records": ("DECIDED",),
     }
-    assert still_missing(scenario, Outcome(**whole), CHILDREN) == []
-    (sentence,) = still_missing(scenario, Outcome(**{key: whole[key] for key in whole if key != name}), CHILDREN)
+    assert still_missing(scenario, Outcome(**whole), PARTS) == []
+    (sentence,) = still_missing(scenario, Outcome(**{key: whole[key] for key in whole if key != name}), PARTS)
     assert name in sentence
     assert "log of the" in sentence
 

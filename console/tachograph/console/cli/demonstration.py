@@ -78,7 +78,7 @@ def demo(
         note("stopping ...")
 
 
-def play(settings: Settings, *, audit: bool = False, parts: Sequence[str] = CHILDREN) -> None:
+def play(settings: Settings, *, audit: bool = False, parts: Sequence[str] = tuple(CHILDREN)) -> None:
     """Play the scenarios, wait until each is what it should be, show it. ``parts`` are the processes at work."""
     from tachograph.console.demo.recording import record_stories  # noqa: PLC0415 - imported where it is used
     from tachograph.console.demo.scenarios import MOST_INTERESTING  # noqa: PLC0415
