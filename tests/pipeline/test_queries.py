@@ -20,7 +20,7 @@ import pytest
 from confluent_kafka import Producer
 
 from tachograph.console.database import Reader, reader
-from tachograph.console.demo.script import play_stories
+from tachograph.console.demo.recording import STORY_TIME, play_stories
 from tachograph.console.demo.stage import stage
 from tachograph.processors.deadletters import RawRecord
 from tachograph.producers.publishing import Message, SpoolOptions, SpoolPublisher
@@ -108,7 +108,7 @@ def world(stack: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     """The stories, told now and, late, five hours ago; records and replays beside them; all through worker and sink."""
     folder, tenant = tmp_path_factory.mktemp("queries"), f"q{uuid4().hex[:10]}"
     settings, kept = stack.model_copy(update={"tenant_id": tenant}), InMemoryPublisher()
-    for place, started in enumerate((NOW - timedelta(minutes=3), NOW - timedelta(hours=5))):
+    for place, started in enumerate((NOW - STORY_TIME, NOW - timedelta(hours=5))):
         spool = SpoolPublisher(SpoolOptions(folder=folder / f"spool-{place}"), kafka=stack.kafka)
         with stage(settings, Both(spool, kept), started_at=started, suffix=f"{tenant}-{place}") as on:
             play_stories(on)

@@ -369,6 +369,19 @@ class AnchorSettings(_Section):
     """Seconds that an anchor may take before it counts as down."""
 
 
+class DoctorSettings(_Section):
+    """When ``tachograph doctor`` calls something wrong."""
+
+    min_free_mib: Annotated[int, Field(ge=1)] = 1024
+    """Mebibytes that must be free where the state lies. Kafka stops for good when a write fails."""
+
+    max_lag: Annotated[int, Field(ge=0)] = 10_000
+    """Messages that worker, sink or snapshot step may be behind."""
+
+    max_clock_skew_s: Annotated[float, Field(gt=0)] = 5.0
+    """Seconds by which this machine's clock and ClickHouse's may disagree."""
+
+
 class LocalSettings(_Section):
     """The servers that ``tachograph up`` starts on this machine. A port of 0 means any free one."""
 
@@ -422,6 +435,7 @@ class Settings(BaseSettings):
     snapshots: SnapshotSettings = SnapshotSettings()
     sealer: SealerSettings = SealerSettings()
     anchors: AnchorSettings = AnchorSettings()
+    doctor: DoctorSettings = DoctorSettings()
     local: LocalSettings = LocalSettings()
 
 
