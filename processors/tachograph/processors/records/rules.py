@@ -21,6 +21,8 @@ Finding = tuple[str, str]
 MODES: Final = tuple(ApprovalMode)
 """From least to most authority."""
 
+STATUSES: Final = frozenset(RecordStatus)
+
 CONTROLS: Final = ("must_refuse", "must_escalate", "approval_gates_active", "redaction_rules_active")
 
 
@@ -55,7 +57,7 @@ class Case:
 def schema(case: Case) -> Iterator[Finding]:
     """The spec is known, the status may follow, and the outputs are what the spec allows."""
     spec, proposal = case.spec, case.proposal
-    if proposal["status"] not in set(RecordStatus):
+    if proposal["status"] not in STATUSES:
         yield "unknown_status", "the status is none of the six: propose one of them"
     yield from _identity(case)
     if spec is None:
