@@ -38,14 +38,24 @@ class Reader:
         return self.table(sql, parameters)[1]
 
     def table(
-        self, sql: str, parameters: Mapping[str, Any] | None = None
+        self, sql: str, parameters: Mapping[str, Any] | None = None, *, limits: Mapping[str, Any] | None = None
     ) -> tuple[Sequence[str], Sequence[Sequence[Any]]]:
-        """Column names and rows of a query."""
+        """Column names and rows of a query. ``limits`` are settings of ClickHouse for this query alone."""
         try:
-            result = self._client.query(sql, parameters=dict(parameters or {}), tz_mode="aware")
+            result = self._client.query(
+                sql, parameters=dict(parameters or {}), settings=dict(limits or {}), tz_mode="aware"
+            )
         except ClickHouseError as error:
             raise QueryRefusedError(f"ClickHouse refused the query: {_first_line(error)}") from None
         return result.column_names, result.result_rows
+
+    def syntax_tree(self, sql: str, limits: Mapping[str, Any] | None = None) -> list[str]:
+        """How ClickHouse reads a SELECT: the lines of ``EXPLAIN AST``. The query itself is not run."""
+        try:
+            told = self._client.raw_query(f"EXPLAIN AST {sql}", settings=dict(limits or {}), fmt="TabSeparatedRaw")
+        except ClickHouseError as error:
+            raise QueryRefusedError(f"ClickHouse refused the query: {_first_line(error)}") from None
+        return told.decode(errors="replace").splitlines()
 
 
 @contextmanager

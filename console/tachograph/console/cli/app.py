@@ -25,6 +25,7 @@ from tachograph.console.cli import (
     stack,
     verification,
     violations,
+    website,
 )
 from tachograph.console.cli.output import ERR
 from tachograph.schemas.errors import ConfigError, TachographError
@@ -63,6 +64,7 @@ configuration.register(app)
 catalog.register(app)
 verification.register(app)
 demonstration.register(app)
+website.register(app)
 
 
 @app.callback()

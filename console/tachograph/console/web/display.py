@@ -1,0 +1,109 @@
+"""How values become text.
+
+What an agent wrote may hold anything: what would be invisible, or would drive a terminal or the direction of writing,
+is made visible here, for every expression of every template.
+"""
+
+import unicodedata
+from datetime import UTC, datetime
+from typing import Any, Final
+
+from markupsafe import Markup
+
+SHORT: Final = 160
+"""Characters of a cell in a list. The page of the thing itself shows all."""
+
+_KEPT: Final = frozenset("\n\t")
+_PICTURES: Final = 0x2400
+_DELETE: Final = 0x7F
+_INVISIBLE: Final = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"})
+_UNITS: Final = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
+
+
+def visible(text: str) -> str:
+    """The text with control characters as pictures, and every other invisible one as its code point."""
+    if text.isascii() and text.isprintable():
+        return text
+    return "".join(character if _shows(character) else _picture(character) for character in text)
+
+
+def _shows(character: str) -> bool:
+    return character.isprintable() or character in _KEPT or unicodedata.category(character) not in _INVISIBLE
+
+
+def _picture(character: str) -> str:
+    code = ord(character)
+    if code < ord(" "):
+        return chr(_PICTURES + code)
+    return "\u2421" if code == _DELETE else f"\u27e8U+{code:04X}\u27e9"
+
+
+def finalize(value: Any) -> Any:
+    """What Jinja does to every expression before escaping it. Markup is made by us alone, of text that was escaped."""
+    if isinstance(value, Markup):
+        return value
+    return "" if value is None else visible(str(value))
+
+
+def short(value: Any, most: int = SHORT) -> str:
+    """The beginning of a text on one line; says how much more there is."""
+    text = " ".join(str("" if value is None else value).split())
+    return text if len(text) <= most else f"{text[:most]} \u2026 ({len(text) - most:,} more characters)"
+
+
+def ago(moment: datetime | None, now: datetime) -> str:
+    """How long before now, in one unit."""
+    if moment is None:
+        return "\u2013"
+    seconds = (now - moment).total_seconds()
+    if seconds < 0:
+        return f"in {_in_one_unit(-seconds)}" if seconds < -1 else "now"
+    return "now" if seconds < 1 else f"{_in_one_unit(seconds)} ago"
+
+
+def _in_one_unit(seconds: float) -> str:
+    size, unit = next((found for found in _UNITS if seconds >= found[0]), _UNITS[-1])
+    return f"{int(seconds // size)} {unit}"
+
+
+def exact(moment: datetime | None) -> str:
+    """A moment to the millisecond, in UTC."""
+    return "" if moment is None else moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3] + " UTC"
+
+
+def duration(milliseconds: float | None) -> str:
+    """A length of time with the unit that fits."""
+    if milliseconds is None:
+        return "\u2013"
+    seconds = milliseconds / 1000
+    if seconds < 1:
+        return f"{milliseconds:.0f} ms"
+    if seconds < 60:  # noqa: PLR2004 - a minute
+        return f"{seconds:.1f} s"
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes < 60:  # noqa: PLR2004 - an hour
+        return f"{minutes} min {rest} s"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min"
+
+
+def number(value: float | None) -> str:
+    """A number with thousands apart; a dash if there is none."""
+    if value is None:
+        return "\u2013"
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}".rstrip("0").rstrip(".")
+
+
+def size(count: int | None) -> str:
+    """Bytes with the unit that fits."""
+    if count is None:
+        return "\u2013"
+    for unit, bytes_each in (("MB", 1 << 20), ("KB", 1 << 10)):
+        if count >= bytes_each:
+            return f"{count / bytes_each:.1f} {unit}"
+    return f"{count} B"
+
+
+def percent(share: float | None, digits: int = 1) -> str:
+    """A share of one."""
+    return "\u2013" if share is None else f"{share * 100:.{digits}f}\u202f%"
