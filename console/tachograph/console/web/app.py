@@ -62,7 +62,7 @@ def create_app(
         yield
         services.close()
 
-    return Starlette(
+    app = Starlette(
         routes=gate.routes(),
         middleware=[
             Middleware(SecurityHeaders, https=gate.https),
@@ -71,6 +71,8 @@ def create_app(
         exception_handlers={404: gate.not_found, 405: gate.not_found},
         lifespan=lifespan,
     )
+    app.state.services = services
+    return app
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,9 @@ from tachograph.console.web.waterfall import Bar, Waterfall
 _LEAST: Final = 0.003
 """Width of the shortest bar: one that cannot be seen says less than one that is drawn too long."""
 _KINDS: Final = frozenset({"step", "model", "action", "tool"})
-WIDTH: Final = 720
-HEIGHT: Final = 180
-LEFT: Final = 56
-BOTTOM: Final = 22
-TOP: Final = 8
+WIDTH: Final = 1000
+HEIGHT: Final = 100
+"""Units of a chart's own coordinates. It is stretched to the room it gets; its words stand beside it as text."""
 
 
 def bar(waterfall: Waterfall, item: Bar) -> Markup:
@@ -46,59 +44,45 @@ def columns(values: Sequence[tuple[datetime, int, int]], *, label: str) -> Marku
     most = max((total for _, _, total in values), default=0)
     if not most:
         return Markup("")
-    each = (WIDTH - LEFT) / len(values)
-    floor = HEIGHT - BOTTOM
-    drawn = [_frame(label, str(most), "0")]
+    each = WIDTH / len(values)
+    drawn = []
     for place, (moment, bad, total) in enumerate(values):
-        x = LEFT + place * each
-        high, low = (floor - TOP) * total / most, (floor - TOP) * bad / most
+        x, high, low = place * each, HEIGHT * total / most, HEIGHT * bad / most
         drawn.append(
-            Markup(
-                '<g><title>{}: {} of {} bad</title><rect class="good" x="{:.1f}" y="{:.1f}" width="{:.1f}" '
-                'height="{:.1f}"/><rect class="bad" x="{:.1f}" y="{:.1f}" width="{:.1f}" height="{:.1f}"/></g>'
-            ).format(
-                display.exact(moment), bad, total,
-                x, floor - high, max(each - 1, 0.5), high,
-                x, floor - low, max(each - 1, 0.5), low,
+            Markup("<g><title>{}: {} of {} bad</title>{}{}</g>").format(
+                display.exact(moment), bad, total, _column("good", x, each, high), _column("bad", x, each, low)
             )
-        )  # fmt: skip
-    return _closed(drawn, values[0][0], values[-1][0])
+        )
+    return _figure(Markup("").join(drawn), label, (display.number(most), "0"), (values[0][0], values[-1][0]))
+
+
+def _column(kind: str, x: float, width: float, height: float) -> Markup:
+    return Markup('<rect class="{}" x="{:.2f}" y="{:.2f}" width="{:.2f}" height="{:.2f}"/>').format(
+        kind, x, HEIGHT - height, width * 0.85, height
+    )
 
 
 def line(values: Sequence[tuple[datetime, float]], *, label: str, least: float = 0.0, most: float = 1.0) -> Markup:
-    """A share over time, such as the budget that was left."""
+    """A share over time, such as the budget that was left. What lies outside is drawn at the edge."""
     if len(values) < 2:  # noqa: PLR2004 - a line has two ends
         return Markup("")
-    floor, span = HEIGHT - BOTTOM, most - least or 1.0
-    step = (WIDTH - LEFT) / (len(values) - 1)
+    span, step = most - least or 1.0, WIDTH / (len(values) - 1)
     points = " ".join(
-        f"{LEFT + place * step:.1f},{floor - (floor - TOP) * (max(least, min(most, value)) - least) / span:.1f}"
+        f"{place * step:.2f},{HEIGHT - HEIGHT * (max(least, min(most, value)) - least) / span:.2f}"
         for place, (_, value) in enumerate(values)
     )
-    drawn = [_frame(label, display.percent(most, 0), display.percent(least, 0))]
+    drawn = Markup('<polyline class="line" points="{}"/>').format(points)
     if least < 0 < most:
-        zero = floor - (floor - TOP) * (0 - least) / span
-        drawn.append(
-            Markup('<line class="zero" x1="{}" y1="{:.1f}" x2="{}" y2="{:.1f}"/>').format(LEFT, zero, WIDTH, zero)
-        )
-    drawn.append(Markup('<polyline class="line" points="{}"/>').format(points))
-    return _closed(drawn, values[0][0], values[-1][0])
+        zero = HEIGHT - HEIGHT * (0 - least) / span
+        drawn += Markup('<line class="zero" x1="0" y1="{:.2f}" x2="{}" y2="{:.2f}"/>').format(zero, WIDTH, zero)
+    ends = display.percent(most, 0), display.percent(least, 0)
+    return _figure(drawn, label, ends, (values[0][0], values[-1][0]))
 
 
-def _frame(label: str, top: str, bottom: str) -> Markup:
-    floor = HEIGHT - BOTTOM
-    return Markup(
-        '<svg class="chart" viewBox="0 0 {} {}" role="img" aria-label="{}">'
-        '<line class="axis" x1="{}" y1="{}" x2="{}" y2="{}"/>'
-        '<text x="{}" y="{}" text-anchor="end">{}</text><text x="{}" y="{}" text-anchor="end">{}</text>'
-    ).format(WIDTH, HEIGHT, label, LEFT, floor, WIDTH, floor, LEFT - 6, TOP + 8, top, LEFT - 6, floor, bottom)
-
-
-def _closed(drawn: list[Markup], first: datetime, last: datetime) -> Markup:
+def _figure(drawn: Markup, label: str, scale: tuple[str, str], times: tuple[datetime, datetime]) -> Markup:
     form = "%Y-%m-%d %H:%M"
-    drawn.append(
-        Markup('<text x="{}" y="{}">{}</text><text x="{}" y="{}" text-anchor="end">{}</text></svg>').format(
-            LEFT, HEIGHT - 6, first.strftime(form), WIDTH, HEIGHT - 6, last.strftime(form)
-        )
-    )
-    return Markup("").join(drawn)
+    return Markup(
+        '<figure class="chart"><div class="scale"><span>{}</span><span>{}</span></div>'
+        '<svg viewBox="0 0 {} {}" preserveAspectRatio="none" role="img" aria-label="{}">{}</svg>'
+        '<figcaption class="times"><span>{}</span><span>{}</span></figcaption></figure>'
+    ).format(*scale, WIDTH, HEIGHT, label, drawn, times[0].strftime(form), times[1].strftime(form))

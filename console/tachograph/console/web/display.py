@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from markupsafe import Markup
 
+DIGEST: Final = 16
 SHORT: Final = 160
 """Characters of a cell in a list. The page of the thing itself shows all."""
 
@@ -51,6 +52,13 @@ def short(value: Any, most: int = SHORT) -> str:
     return text if len(text) <= most else f"{text[:most]} \u2026 ({len(text) - most:,} more characters)"
 
 
+def digest(value: Any) -> Markup:
+    """The beginning of a hash or id, with all of it beside it."""
+    text = visible(str(value or ""))
+    shown = text if len(text) <= DIGEST else f"{text[:DIGEST]}\u2026"
+    return Markup('<span class="id" title="{}">{}</span>').format(text, shown or "\u2013")
+
+
 def ago(moment: datetime | None, now: datetime) -> str:
     """How long before now, in one unit."""
     if moment is None:
@@ -82,9 +90,9 @@ def duration(milliseconds: float | None) -> str:
         return f"{seconds:.1f} s"
     minutes, rest = divmod(round(seconds), 60)
     if minutes < 60:  # noqa: PLR2004 - an hour
-        return f"{minutes} min {rest} s"
+        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
     hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min"
+    return f"{hours} h {minutes} min" if minutes else f"{hours} h"
 
 
 def number(value: float | None) -> str:
@@ -106,4 +114,4 @@ def size(count: int | None) -> str:
 
 def percent(share: float | None, digits: int = 1) -> str:
     """A share of one."""
-    return "\u2013" if share is None else f"{share * 100:.{digits}f}\u202f%"
+    return "\u2013" if share is None else f"{share * 100:,.{digits}f}\u202f%"

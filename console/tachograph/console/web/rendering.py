@@ -56,6 +56,7 @@ class Templates:
         }
         self._environment.filters |= {
             "short": display.short,
+            "digest": display.digest,
             "exact": display.exact,
             "duration": display.duration,
             "number": display.number,
