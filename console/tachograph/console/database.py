@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import clickhouse_connect
 from clickhouse_connect.driver.exceptions import ClickHouseError
+from clickhouse_connect.driver.httputil import get_pool_manager
 
 from tachograph.schemas.errors import TachographError
 from tachograph.schemas.settings import Settings
@@ -59,9 +60,10 @@ class Reader:
 
 
 @contextmanager
-def reader(settings: Settings) -> "Iterator[Reader]":
-    """A connection as the console's account."""
+def reader(settings: Settings, *, connections: int = 8) -> "Iterator[Reader]":
+    """A connection as the console's account; several, where several threads ask side by side."""
     clickhouse = settings.clickhouse
+    pool = get_pool_manager(maxsize=connections)
     address = f"http://{clickhouse.host}:{clickhouse.http_port}"
     try:
         client = clickhouse_connect.get_client(
@@ -72,6 +74,7 @@ def reader(settings: Settings) -> "Iterator[Reader]":
             database=clickhouse.database,
             connect_timeout=clickhouse.connect_timeout_s,
             autogenerate_session_id=False,
+            pool_mgr=pool,
         )
     except Exception as error:  # noqa: BLE001 - the driver lets urllib3's errors through as they are
         if _AUTHENTICATION_FAILED in str(error):
@@ -91,6 +94,7 @@ def reader(settings: Settings) -> "Iterator[Reader]":
         yield Reader(client)
     finally:
         client.close()
+        pool.clear()
 
 
 def _first_line(error: Exception) -> str:

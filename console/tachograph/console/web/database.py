@@ -16,6 +16,10 @@ TENANT: Final = "{tenant:String}"
 SIDE_BY_SIDE: Final = 6
 """Questions of one page asked at once. ClickHouse takes 5 to 20 ms for each; a run's page has a dozen."""
 
+THREADS: Final = 2 * SIDE_BY_SIDE
+CONNECTIONS: Final = THREADS + 40
+"""As many as threads that may ask: those of the pool, and those in which Starlette runs pages."""
+
 Row = dict[str, Any]
 Ask = Callable[[], Any]
 
@@ -28,14 +32,14 @@ class Database:
         self._lock = threading.Lock()
         self._stack = ExitStack()
         self._reader: Reader | None = None
-        self._pool = ThreadPoolExecutor(SIDE_BY_SIDE * 2, thread_name_prefix="console-query")
+        self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="console-query")
 
     @property
     def reader(self) -> Reader:
         """Raises DatabaseUnreachableError as long as ClickHouse is away."""
         with self._lock:
             if self._reader is None:
-                self._reader = self._stack.enter_context(reader(self._settings))
+                self._reader = self._stack.enter_context(reader(self._settings, connections=CONNECTIONS))
             return self._reader
 
     def of(self, tenant_id: str) -> "TenantDatabase":

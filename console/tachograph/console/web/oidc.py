@@ -4,9 +4,7 @@ import logging
 import secrets
 from typing import Any, Final
 
-from authlib.integrations.base_client.errors import OAuthError
 from authlib.integrations.starlette_client import OAuth
-from httpx import HTTPError
 from starlette.middleware import Middleware
 from starlette.middleware.sessions import SessionMiddleware
 from starlette.requests import Request
@@ -71,7 +69,7 @@ class OidcSignIn:
             found: Response = await self._provider.authorize_redirect(
                 request, f"{public.split('/oidc')[0].rstrip('/')}/oidc/callback"
             )
-        except (HTTPError, OAuthError, ValueError, RuntimeError) as error:
+        except Exception as error:  # noqa: BLE001 - whatever it is, it is said and nobody gets in
             return self._refused("The identity provider does not answer. Try again, or ask your operator.", error)
         return found
 

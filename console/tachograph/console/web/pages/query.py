@@ -24,8 +24,8 @@ EXAMPLE: Final = (
 )
 
 _TABLES: Final = (
-    "SELECT name, has(groupArray(column), 'tenant_id') AS owned FROM (SELECT table AS name, name AS column "
-    "FROM system.columns WHERE database = {database:String}) GROUP BY name"
+    "SELECT table AS known, max(name = 'tenant_id') AS owned FROM system.columns "
+    "WHERE database = {database:String} GROUP BY known"
 )
 
 
