@@ -10,13 +10,13 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 import uvicorn
 from axe_playwright_python.sync_playwright import Axe
 from confluent_kafka import Producer
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Dialog, Page, ViewportSize, sync_playwright
 from starlette.applications import Starlette
 
 from tachograph.console.web import Role
@@ -36,7 +36,9 @@ pytestmark = [
 
 ROOT = Path(__file__).parents[3]
 SHOTS = ROOT / "build" / "screenshots"
-WIDE, NARROW = {"width": 1280, "height": 800}, {"width": 390, "height": 844}
+WIDE: ViewportSize = {"width": 1280, "height": 800}
+NARROW: ViewportSize = {"width": 390, "height": 844}
+SCHEMES: tuple[Literal["light", "dark"], ...] = ("light", "dark")
 FLAGS = [
     "--headless",
     "--no-sandbox",
@@ -83,9 +85,13 @@ class Visitor:
         self.csrf = csrf
         self.complaints: list[str] = []
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
-        page.on("dialog", lambda dialog: (self.complaints.append(dialog.message), dialog.dismiss()))
+        page.on("dialog", self._dialog)
         page.on("console", lambda said: self.complaints.append(said.text) if said.type == "error" else None)
         page.on("requestfailed", lambda asked: self.complaints.append(asked.url))
+
+    def _dialog(self, dialog: Dialog) -> None:
+        self.complaints.append(dialog.message)
+        dialog.dismiss()
 
     def visit(self, method: str, path: str, given: dict[str, str]) -> None:
         if method == "GET":
@@ -113,7 +119,7 @@ class Visitor:
 def visitor(site: Site, chromium: Browser, tenant: str, role: Role = Role.OPERATOR) -> Iterator[Visitor]:
     app = site.app()
     with served(app) as base:
-        context = chromium.new_context(viewport=WIDE)  # type: ignore[arg-type]  # a plain dictionary will do
+        context = chromium.new_context(viewport=WIDE)
         session = app.state.services.sessions.begin("somebody", tenant, role)
         context.add_cookies([{"name": cookie_name(https=False), "value": session.id, "url": base, "httpOnly": True}])
         page = context.new_page()
@@ -140,16 +146,16 @@ def test_every_page_in_every_light_and_width(site: Site, chromium: Browser) -> N
     found: list[str] = []
     with visitor(site, chromium, site.tenant) as at:
         for name, asked in site.pages(site.tenant).items():
-            at.page.set_viewport_size(WIDE)  # type: ignore[arg-type]  # as above
+            at.page.set_viewport_size(WIDE)
             at.page.emulate_media(color_scheme="light")
             at.visit(*asked)
             if images and name in IMAGES:
                 (ROOT / images).mkdir(parents=True, exist_ok=True)
                 at.page.screenshot(path=ROOT / images / f"{IMAGES[name]}.png")
             for size in (WIDE, NARROW):
-                for scheme in ("light", "dark"):
-                    at.page.set_viewport_size(size)  # type: ignore[arg-type]  # as above
-                    at.page.emulate_media(color_scheme=scheme)  # type: ignore[arg-type]  # one of its words
+                for scheme in SCHEMES:
+                    at.page.set_viewport_size(size)
+                    at.page.emulate_media(color_scheme=scheme)
                     at.page.screenshot(path=SHOTS / f"{name}-{scheme}-{size['width']}.png", full_page=True)
                     # Contrast depends on the scheme, reachability on the width: two of the four show both.
                     if (size is WIDE) == (scheme == "light"):
@@ -167,9 +173,9 @@ def test_what_is_hostile_does_not_run(site: Site, chromium: Browser) -> None:
             assert at.page.evaluate("window.hacked") is None, name
             assert at.page.evaluate("document.querySelectorAll('main script, main a[href^=javascript]').length") == 0
             assert at.width() <= WIDE["width"], name
-            at.page.set_viewport_size(NARROW)  # type: ignore[arg-type]  # as above
+            at.page.set_viewport_size(NARROW)
             assert at.width() <= NARROW["width"], name
-            at.page.set_viewport_size(WIDE)  # type: ignore[arg-type]  # as above
+            at.page.set_viewport_size(WIDE)
         # Answers that refuse (400, 404, 409) are logged by the browser as errors of their own.
         assert [each for each in at.complaints if "the server responded with a status of" not in each] == []
 

@@ -30,21 +30,21 @@ def test_what_is_visible_stays_as_it_is(text: str) -> None:
 @pytest.mark.parametrize(
     ("text", "shown"),
     [
-        pytest.param("\x1b[31m", "␛[31m", id="escape sequence"),
-        pytest.param("a\x00b", "a␀b", id="null byte"),
+        pytest.param("\x1b[31m", "⟨ESC⟩[31m", id="escape sequence"),
+        pytest.param("a\x00b", "a⟨NUL⟩b", id="null byte"),
         pytest.param("a\u202eb", "a⟨U+202E⟩b", id="right-to-left override"),
         pytest.param("a\u200bb", "a⟨U+200B⟩b", id="zero width space"),
-        pytest.param("a\x7f\r\n", "a␡␍\n", id="delete and carriage return"),
+        pytest.param("a\x7f\r\n", "a⟨DEL⟩⟨CR⟩\n", id="delete and carriage return"),
     ],
 )
-def test_control_characters_have_pictures(text: str, shown: str) -> None:
+def test_control_characters_have_names(text: str, shown: str) -> None:
     """A person sees that something is there, and what."""
     assert display.visible(text) == shown
 
 
 def test_templates_change_every_expression_but_our_own_markup() -> None:
     """One place, so that no template can forget."""
-    assert display.finalize("\x1b") == "␛"
+    assert display.finalize("\x1b") == "⟨ESC⟩"
     assert display.finalize(Markup("<b>")) == Markup("<b>")
     assert display.finalize(None) == ""
     assert display.finalize(3) == "3"

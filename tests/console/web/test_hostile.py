@@ -43,12 +43,12 @@ def test_what_is_hostile_is_not_hidden(site: Site) -> None:
         for name in ("run", "run-content", "model-call", "tool-call", "violations", "record-content", "access"):
             text = html.unescape(browser.visit(*pages[name]).text)
             assert "<script>window.hacked=1</script>" in text, name
-            assert "␛[31mred" in text, name
+            assert "⟨ESC⟩[31mred" in text, name
         for name in ("run-content", "model-call", "tool-call"):
             text = html.unescape(browser.visit(*pages[name]).text)
             assert "⟨U+202E⟩gnp.exe" in text, name
             assert "zero⟨U+200B⟩width" in text, name
-            assert "␀null␡" in text, name
+            assert "⟨NUL⟩null⟨DEL⟩" in text, name
         runs = html.unescape(browser.visit(*pages["runs"]).text)
         assert re.search(r"\d{3},\d{3} more characters", runs), "a word of nearly a megabyte"
         assert len(runs) < WORD / 2
@@ -71,4 +71,4 @@ def test_bytes_that_are_no_record_can_be_read(site: Site) -> None:
     """A dead letter is shown as what it is, with what cannot be decoded spelled out."""
     with signed_in(site.app(), site.hostile) as browser:
         text = html.unescape(browser.visit(*site.pages(site.hostile)["dead-letter-content"]).text)
-    assert "␀<script>window.hacked=1</script> not avro \\xff\\xfe" in text
+    assert "⟨NUL⟩<script>window.hacked=1</script> not avro \\xff\\xfe" in text

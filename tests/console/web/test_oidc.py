@@ -111,7 +111,7 @@ def console(provider: Provider) -> TestClient:
     return TestClient(create_app(settings), base_url=BASE, follow_redirects=False)
 
 
-def sign_in(browser: TestClient, provider: Provider, **changed: str) -> httpx.Response:
+def sign_in(browser: TestClient, provider: Provider, **changed: str) -> Any:
     """The way to the provider and back, as a browser goes it."""
     away = browser.get("/oidc/login")
     assert away.status_code == 302, away.text

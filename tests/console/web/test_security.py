@@ -122,7 +122,7 @@ def test_with_https_the_cookie_is_secure() -> None:
 
 
 def test_every_answer_has_a_strict_policy(stranger: TestClient) -> None:
-    """Nothing inline, nothing from elsewhere, no framing, no sniffing, no referrer; pages are not stored."""
+    """Nothing inline, nothing from elsewhere, no framing, no sniffing, no referrer elsewhere; pages are not stored."""
     for path in ("/runs", "/nothing", "/static/console.css", "/static/nothing"):
         headers = stranger.get(path).headers
         policy = headers["content-security-policy"]
@@ -130,7 +130,7 @@ def test_every_answer_has_a_strict_policy(stranger: TestClient) -> None:
         assert "unsafe" not in policy
         assert "frame-ancestors 'none'" in policy
         assert headers["x-content-type-options"] == "nosniff"
-        assert headers["referrer-policy"] == "no-referrer"
+        assert headers["referrer-policy"] == "same-origin"
         assert ("no-store" in headers.get("cache-control", "")) == (not path.startswith("/static"))
 
 
@@ -209,7 +209,8 @@ def test_roles_grow() -> None:
     ]
     assert strongest(["auditor", "unknown", "viewer"]) is Role.AUDITOR
     assert strongest("operator") is Role.OPERATOR
-    assert [strongest(claim) for claim in (None, "admin", [], 7)] == [None] * 4
+    nothing: list[Any] = [None, "admin", [], 7]
+    assert [strongest(claim) for claim in nothing] == [None] * 4
 
 
 @pytest.mark.parametrize(

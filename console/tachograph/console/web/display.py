@@ -4,6 +4,7 @@ What an agent wrote may hold anything: what would be invisible, or would drive a
 is made visible here, for every expression of every template.
 """
 
+import re
 import unicodedata
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -15,28 +16,31 @@ SHORT: Final = 160
 """Characters of a cell in a list. The page of the thing itself shows all."""
 
 _KEPT: Final = frozenset("\n\t")
-_PICTURES: Final = 0x2400
+_NAMES: Final = re.findall(
+    r"\w+",
+    "NUL SOH STX ETX EOT ENQ ACK BEL BS TAB LF VT FF CR SO SI "
+    "DLE DC1 DC2 DC3 DC4 NAK SYN ETB CAN EM SUB ESC FS GS RS US",
+)
 _DELETE: Final = 0x7F
 _INVISIBLE: Final = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"})
 _UNITS: Final = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 
 
 def visible(text: str) -> str:
-    """The text with control characters as pictures, and every other invisible one as its code point."""
+    """The text with control characters by name, and every other invisible one as its code point."""
     if text.isascii() and text.isprintable():
         return text
-    return "".join(character if _shows(character) else _picture(character) for character in text)
+    return "".join(character if _shows(character) else _named(character) for character in text)
 
 
 def _shows(character: str) -> bool:
     return character.isprintable() or character in _KEPT or unicodedata.category(character) not in _INVISIBLE
 
 
-def _picture(character: str) -> str:
+def _named(character: str) -> str:
     code = ord(character)
-    if code < ord(" "):
-        return chr(_PICTURES + code)
-    return "\u2421" if code == _DELETE else f"\u27e8U+{code:04X}\u27e9"
+    name = _NAMES[code] if code < len(_NAMES) else "DEL" if code == _DELETE else f"U+{code:04X}"
+    return f"\u27e8{name}\u27e9"
 
 
 def finalize(value: Any) -> Any:
