@@ -23,6 +23,7 @@ def test_exports_are_pinned() -> None:
         "HookAction",
         "HookMatcher",
         "HookRegistry",
+        "JsonLinesPublisher",
         "PostHookResult",
         "PreHookResult",
         "RecorderStop",
