@@ -34,6 +34,7 @@ from tachograph.console.cli import (
     stack,
     verification,
     violations,
+    website,
 )
 from tachograph.console.cli.output import ERR
 from tachograph.console.visible import visible
@@ -82,6 +83,7 @@ verification.register(app)
 doctor.register(app)
 evidence.register(app)
 demonstration.register(app)
+website.register(app)
 panels.arrange(app)
 
 
