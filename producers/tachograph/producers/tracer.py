@@ -168,7 +168,8 @@ class Tracer:
         parent = position.current_run()
         served: RunReplay | None = None
         if self._replay is not None:  # the ids of then: an agent may have shown them to a model
-            served = self._replay.run(None if parent is None else parent.run_id, raw_text(request), policy)
+            inside = None if parent is None or parent.replay is None else parent.run_id
+            served = self._replay.run(inside, raw_text(request), policy)
             policy, run_id, trace_id = served.policy, served.recorded.run_id, served.recorded.trace_id
             session_id, traceparent = served.recorded.session_id, None
         run_id = checks.maybe_name(run_id, labels) or self._ids.uuid()
