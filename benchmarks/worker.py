@@ -15,8 +15,8 @@ from tachograph.schemas.settings import Settings
 from tachograph.schemas.topics import EVENTS, row_topic
 from tachograph.schemas.wire import Codec
 
-EVENTS_COUNT = 40_000
-RUNS = 400
+EVENTS_COUNT = 20_000
+RUNS = 200
 GOAL = 0.10
 
 
