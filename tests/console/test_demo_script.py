@@ -14,9 +14,11 @@ import pytest
 from tachograph.console.demo.recording import NotPublishedError, record_stories
 from tachograph.console.demo.script import play_stories
 from tachograph.console.demo.stage import stage
+from tachograph.processors.deadletters import RawRecord
 from tachograph.producers.testing import InMemoryPublisher, KeptRecord, SequentialIds
 from tachograph.schemas.settings import Settings
 from tachograph.schemas.topics import RECORD_TYPES
+from tests.processors.records import APPENDED, CODEC, PartitionWorker
 
 WHEN = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 AUDIT_DOCS = Path(__file__).parents[2] / "docs" / "audit-trail.md"
@@ -101,6 +103,23 @@ def test_the_bug_is_found_and_fixed(played: Played) -> None:
     (edit,) = actions["edit"]["artifacts"]
     assert "-    return tokens[:-1]\n+    return tokens\n" in edit["content"]
     assert {"plan", "edit", "run_tests", "open_pr"} == set(actions)
+
+
+def test_the_stream_finds_what_the_stories_have_and_nothing_else(played: Played) -> None:
+    """What the real recorder writes is whole in the eyes of the stream, but for what the stories lose on purpose."""
+    sent = enumerate(played.publisher.events)
+    batch = PartitionWorker().run(RawRecord(0, at, APPENDED + at, item.key, item.value, []) for at, item in sent)
+    rows = [CODEC.decode(message.value) for message in batch.messages]
+    assert [row.record["code"] for row in rows if row.name == "rows.violations"] == [
+        "policy.protected_branches",
+        "policy.protected_branches",
+        "observability.events_dropped",
+    ]
+    runs = [row.record for row in rows if row.name == "rows.agent_runs" and row.record["event_type"] == "run_ended"]
+    assert [run["completeness"] for run in runs] == ["complete", "incomplete", "complete"]
+    calls = [row.record for row in rows if row.name == "rows.tool_calls"]
+    assert calls
+    assert all(call["complete"] and call["leg"] == "call" for call in calls)
 
 
 def test_a_tool_inside_a_tool_names_its_parent(played: Played) -> None:

@@ -388,6 +388,23 @@ CHECKPOINT = models.Checkpoint(
     occurred_at=WHEN,
 )
 
+REPLAY_RESULT = models.ReplayResult(
+    tenant_id="acme",
+    agent_id="coder",
+    replay_id="rep_1",
+    trace_id="4bf92f3577b34da6a3ce929d0e0e4736",
+    run_id="run_1",
+    record_id="dr_1",
+    decision_key="support.refund.execute",
+    decision_spec="support.refund.execute@1.0.0",
+    pack_version="ctxpack.support@1.0.0",
+    policy_versions=("POLICY_RETURNS_V1@1.0.0",),
+    outcome="changed_policy",
+    diffs='[{"type":"changed_policy","path":"policy_decisions[0].verdict"}]',
+    replayed_by="tachograph/0.1.0",
+    replayed_at=WHEN,
+)
+
 DEAD_LETTER = models.DeadLetter(
     tenant_id="",
     dead_letter_id=HASH,
@@ -403,4 +420,4 @@ DEAD_LETTER = models.DeadLetter(
     occurred_at=WHEN,
 )
 
-DERIVED = (VIOLATION, SNAPSHOT, CHECKPOINT, DEAD_LETTER)
+DERIVED = (VIOLATION, SNAPSHOT, CHECKPOINT, REPLAY_RESULT, DEAD_LETTER)

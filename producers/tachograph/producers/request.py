@@ -29,14 +29,14 @@ def request_body(
 
     Constraints that hold for every request come first. One that is refused is left out, unless ``refused`` raises.
     """
-    given = {"user_request_raw": request} if isinstance(request, str) or request is None else request
+    given = _given(request)
     context = _part(given, "context") or {}
     places = {name: _part(context, name) for name in _CONTEXT}
     places["channel"] = places["channel"] or channel
     own = _part(given, "constraints") or ()
     return {
         "request_id": checks.maybe_name(_part(given, "request_id"), label) or ids.uuid(),
-        "user_request_raw": policy.text(str(_part(given, "user_request_raw") or "")).text,
+        "user_request_raw": policy.text(raw_text(request)).text,
         "constraints": list(_constraints([*always, *own, *constraints], label, refused)),
         "context": {name: checks.maybe_name(place, label, 1024) for name, place in places.items()},
     }
@@ -50,6 +50,15 @@ def _constraints(given: Iterable[Any], label: Label, refused: Callable[[Exceptio
             refused(error)
         else:
             yield made
+
+
+def raw_text(request: Any) -> str:
+    """What the user asked for, before it is captured."""
+    return str(_part(_given(request), "user_request_raw") or "")
+
+
+def _given(request: Any) -> Any:
+    return {"user_request_raw": request} if isinstance(request, str) or request is None else request
 
 
 def _constraint(given: Any, place: int, label: Label) -> dict[str, Any]:

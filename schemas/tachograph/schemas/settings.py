@@ -227,8 +227,9 @@ class SloSettings(_Section):
     folder: Path | None = None
     """Folder of OpenSLO files. Unset: the objectives that are shipped."""
 
-    every_s: Annotated[int, Field(ge=1, le=3600)] = 60
-    """Seconds between evaluations, which are at whole multiples of it."""
+    every_s: Annotated[int, Field(ge=60, le=3600, multiple_of=60)] = 60
+    """Seconds between evaluations, which are at whole multiples of it. Events are counted by whole minutes, so it is
+    a number of minutes."""
 
     lateness_s: Annotated[int, Field(ge=0, le=86_400)] = 120
     """How long events may take to arrive. Evaluations look at the moment so long ago."""
@@ -255,6 +256,9 @@ class ArtifactSettings(_Section):
 
     protected_days: Annotated[int, Field(ge=1)] = 730
     """Days that blobs of class ``protected`` are kept."""
+
+    collect_every_s: Annotated[float, Field(ge=1)] = 3600.0
+    """Seconds between two rounds of the snapshot step that delete what these days no longer keep."""
 
 
 class SnapshotSettings(_Section):
@@ -287,6 +291,51 @@ class SnapshotSettings(_Section):
     keep_one_in: dict[str, Annotated[int, Field(ge=0)]] = {}
     """Of the prompts that an agent's recorder offers as samples, how many are kept: 1 in N, by agent; 0 is none.
     ``*`` stands for every agent that is not named. Empty: every sample that is offered is kept."""
+
+
+class SealerSettings(_Section):
+    """The sealer: judges proposed records against the catalog, and seals them."""
+
+    group_id: str = "tachograph-sealer"
+    """Consumer group. What it commits says from where open runs are read again, and how far all is sealed."""
+
+    instance_id: str = ""
+    """Static group membership, as for the worker."""
+
+    catalog: Path | None = None
+    """Folder of the decision catalog. Unset: the example that ships with the package."""
+
+    key_set: Path | None = None
+    """YAML file of the public keys, with their windows. Unset: ``keys/sealing.yaml`` of ``home``."""
+
+    key_file: Path | None = None
+    """File of the private keys, mode 0600. Unset: ``keys/sealing.key`` of ``home``. ``tachograph up`` makes both."""
+
+    create_keys: bool = False
+    """Make a first key and its set at the start, where there is neither. For a machine that keeps its own key."""
+
+    custody: str = "file"
+    """Where the private keys are: ``file`` (``key_file``), ``socket`` (a ``tachograph signer`` at ``socket``), or the
+    name of an entry point in ``tachograph.signers``, which is called with the settings and returns a signer."""
+
+    socket: Path | None = None
+    """Unix socket of the signing process. Unset: ``keys/signer.sock`` of ``home``."""
+
+    signer_users: tuple[int, ...] = ()
+    """Numbers of the users that the signing process answers, beside its own."""
+
+    signer_owner: int | None = None
+    """Number of the user that the signing process must run as. Unset: the sealer's own."""
+
+    batch_size: Annotated[int, Field(ge=1, le=100_000)] = 1000
+    """Most messages handled between two checkpoints."""
+
+    run_silence_s: Annotated[float, Field(gt=0)] = 86_400.0
+    """How long the evidence of a run that has fallen silent is remembered, by the broker's clock. After that its
+    references no longer resolve. A run that ends is forgotten at once."""
+
+    session_timeout_s: Annotated[float, Field(ge=1)] = 10.0
+    """Silence after which the broker gives a sealer's partitions to another."""
 
 
 class LocalSettings(_Section):
@@ -340,6 +389,7 @@ class Settings(BaseSettings):
     slo: SloSettings = SloSettings()
     artifacts: ArtifactSettings = ArtifactSettings()
     snapshots: SnapshotSettings = SnapshotSettings()
+    sealer: SealerSettings = SealerSettings()
     local: LocalSettings = LocalSettings()
 
 

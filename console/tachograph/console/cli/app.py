@@ -17,9 +17,13 @@ from tachograph.console.cli import (
     catalog,
     configuration,
     demonstration,
+    keys,
     pipeline,
+    prices,
     reading,
     recorder,
+    replaying,
+    retention,
     rules,
     slo,
     stack,
@@ -56,11 +60,15 @@ pipeline.register(app)
 reading.register(app)
 violations.register(app)
 recorder.register(app)
+replaying.register(app)
 rules.register(app)
 slo.register(app)
+prices.register(app)
+retention.register(app)
 artifacts.register(app)
 configuration.register(app)
 catalog.register(app)
+keys.register(app)
 verification.register(app)
 demonstration.register(app)
 

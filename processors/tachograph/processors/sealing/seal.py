@@ -76,6 +76,7 @@ def _content(proposal: Mapping[str, Any], verdict: Verdict) -> dict[str, Any]:
         "proposed_status": proposal["status"],
         "verdicts": [rule.model_dump(mode="json") for rule in verdict.rules],
         "retention": verdict.retention.value,
+        "pins": list(verdict.pins),
     }
 
 

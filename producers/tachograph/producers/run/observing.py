@@ -40,9 +40,9 @@ class ObservingRun(RunCore):
                 metadata={"cache_age_minutes": 3},
             )
         """
-        return self.recorder.record(
-            "AgentDecision",
-            lambda: decision_body(
+
+        def body() -> dict[str, Any]:
+            made = decision_body(
                 self.recorder,
                 decision_type=decision_type,
                 selected=selected,
@@ -51,8 +51,12 @@ class ObservingRun(RunCore):
                 confidence=confidence,
                 step_id=self._step_id(step_id),
                 metadata=metadata,
-            ),
-        )
+            )
+            if self.replay is not None:
+                self.replay.decided(made)
+            return made
+
+        return self.recorder.record("AgentDecision", body)
 
     def record_quality_signal(
         self,
@@ -151,8 +155,14 @@ class ObservingRun(RunCore):
 
         Fields are those of RecordProposal, less the envelope; ``record_id`` is made if not given. Read-only decisions
         are proposed too where they affect a user, a later workflow or memory.
+        ``replay`` binds the tool calls and prompts of the run so far unless given.
         """
-        return self.recorder.record("RecordProposal", lambda: proposal_body(self.recorder, fields))
+
+        def body() -> dict[str, Any]:
+            replay = None if fields.get("replay") is not None else self.transcript.packet()
+            return proposal_body(self.recorder, fields if replay is None else {**fields, "replay": replay})
+
+        return self.recorder.record("RecordProposal", body)
 
     def context(self, step: Step | str | None = None, **fields: Any) -> ContextBuilder:
         """Build the context manifest of a step (the current one unless given). See ContextBuilder.
@@ -221,10 +231,12 @@ class ObservingRun(RunCore):
         def build() -> dict[str, Any]:
             nonlocal why
             try:
-                return body(manifest_id)
+                manifest = body(manifest_id)
             except RecordRefusedError as error:
                 why = f" ({error})"
                 raise
+            self.transcript.compiled(manifest_id, manifest["prefix_hash"])
+            return manifest
 
         event_id = self.recorder.record("ContextManifest", build)
         if event_id is None and not self.recorder.channel.is_foreign:

@@ -1,8 +1,8 @@
-"""Tables of proposed and sealed decision records."""
+"""Tables of proposed and sealed decision records, and of what became of them when they were replayed."""
 
 from typing import Final
 
-from tachograph.schemas.models.derived import Checkpoint
+from tachograph.schemas.models.derived import Checkpoint, ReplayResult
 from tachograph.schemas.tables.kinds import (
     FLAG,
     MAYBE_NUMBER,
@@ -139,4 +139,13 @@ CHECKPOINTS: Final = Table(
     "checkpoints",
     "Signed heads of the record logs.",
     columns_of(Checkpoint, words=frozenset({"tenant_id", "log_id", "signed_by"})),
+)
+
+REPLAYS: Final = Table(
+    "replays",
+    "Results of replaying records and runs. Replaying again adds a row.",
+    columns_of(
+        ReplayResult,
+        words=frozenset({"tenant_id", "agent_id", "decision_key", "decision_spec", "pack_version", "replayed_by"}),
+    ),
 )
