@@ -139,7 +139,8 @@ class Tracer:
                 return current_run().model_call(client.create, model="m-1", messages=question)
 
         Constraints are mappings with ``id, type, rule``, Constraint models, or rules as text. A run started inside
-        another is its sub-agent's: it shares the session and names the other as its parent.
+        another is its sub-agent's: it shares the session and names the other as its parent. Decorate functions before
+        a replay begins: inside of one, asking for a run takes a recorded one.
 
         ``traceparent`` is the W3C header of a request that this run answers: the run joins its trace, below its span.
         ``trace_id`` may be any name; one that is no W3C trace id is turned into one (``trace_ids.trace_id_of``).
