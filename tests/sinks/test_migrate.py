@@ -14,15 +14,8 @@ from tachograph.schemas.privacy import blocked_name
 from tachograph.schemas.settings import Settings
 from tachograph.schemas.tables import BY_NAME, SINK_COLUMNS, TABLES
 from tachograph.sinks.clickhouse.client import connect
-from tachograph.sinks.clickhouse.migrate import (
-    Migration,
-    apply,
-    migrate,
-    ordered,
-    pending,
-    plan,
-    shipped_migrations,
-)
+from tachograph.sinks.clickhouse.migrate import apply, migrate, pending, plan
+from tachograph.sinks.clickhouse.shipped import Migration, ordered, shipped_migrations
 from tachograph.sinks.errors import (
     ClickHouseUnreachableError,
     MigrationChangedError,

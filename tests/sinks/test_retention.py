@@ -73,14 +73,14 @@ def _values(table: str) -> str:
     return "'x', " if table == "agent_decisions" else ""
 
 
-REASONS = [
-    pytest.param({"approvals": "destructive"}, {KeepReason.DESTRUCTIVE}, id="a destructive action"),
-    pytest.param({"status": "REJECTED"}, {KeepReason.DENIED}, id="a rejection"),
-    pytest.param({"policy_decisions": "deny"}, {KeepReason.DENIED}, id="a policy that said no"),
-    pytest.param({"status": "ESCALATED"}, {KeepReason.ESCALATED}, id="an escalation"),
-    pytest.param({"incident_id": "INC-1"}, {KeepReason.INCIDENT}, id="a link to an incident"),
-    pytest.param({}, {KeepReason.FAILED_SCORECARD}, id="a failed scorecard"),
-    pytest.param({"retention": "standard"}, set(), id="nothing of the kind"),
+REASONS: list[tuple[dict[str, Any], set[KeepReason]]] = [
+    ({"approvals": "destructive"}, {KeepReason.DESTRUCTIVE}),
+    ({"status": "REJECTED"}, {KeepReason.DENIED}),
+    ({"policy_decisions": "deny"}, {KeepReason.DENIED}),
+    ({"status": "ESCALATED"}, {KeepReason.ESCALATED}),
+    ({"incident_id": "INC-1"}, {KeepReason.INCIDENT}),
+    ({}, {KeepReason.FAILED_SCORECARD}),  # protected, and for none of the above
+    ({"retention": "standard"}, set()),
 ]
 
 
@@ -98,9 +98,9 @@ def record_row(number: int, tenant: str, run_id: str, changes: dict[str, Any]) -
 def test_runs_are_kept_for_the_reasons_of_the_contract(whole_place: Place) -> None:
     """Each record by itself, through the real sink; a hook's abort too; and then all their rows stay."""
     place, house = whole_place, whole_place.settings.clickhouse
-    runs = {f"run-{number}": {*param.values[1]} for number, param in enumerate(REASONS)}  # type: ignore[arg-type, misc]
-    for number, param in enumerate(REASONS):
-        row = record_row(number, place.tenant, f"run-{number}", dict(param.values[0]))  # type: ignore[arg-type]
+    runs = {f"run-{number}": reasons for number, (_, reasons) in enumerate(REASONS)}
+    for number, (changes, _) in enumerate(REASONS):
+        row = record_row(number, place.tenant, f"run-{number}", dict(changes))
         place.send_raw("decision_records", number, encoded("decision_records", row))
     place.send("tool_calls", range(1), run_id="stopped", hook_action="abort")
     place.send("agent_steps", range(1), run_id="run-1")

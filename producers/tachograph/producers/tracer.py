@@ -26,6 +26,8 @@ if TYPE_CHECKING:  # importing the tracer must be cheap; what a run needs is imp
     from tachograph.producers.captures import CaptureKey
     from tachograph.producers.encoding import RecordEncoder
     from tachograph.producers.recorder import Recorder
+    from tachograph.producers.replay import Recording, Replay, Revival
+    from tachograph.producers.replay.session import RunReplay
     from tachograph.producers.run import Run
     from tachograph.producers.run_start import RunStart
     from tachograph.producers.tools.executor import ToolExecutor
@@ -104,12 +106,13 @@ class Tracer:
             raise ConfigError("a tracer is given a publisher, or the address that its own publishes to, not both")
         self._constraints = tuple(constraints)
         self._publisher = publisher if publisher is not None else _spool(bootstrap_servers)
+        self._replay: Replay | None = None
         lifetimes.close_at_exit()
 
     @property
     def publisher(self) -> Publisher:
         """Where records go."""
-        return self._publisher
+        return self._publisher if self._replay is None else self._replay.publisher
 
     def start_run(
         self,
@@ -141,6 +144,7 @@ class Tracer:
         ``traceparent`` is the W3C header of a request that this run answers: the run joins its trace, below its span.
         ``trace_id`` may be any name; one that is no W3C trace id is turned into one (``trace_ids.trace_id_of``).
         """
+        from tachograph.producers.request import raw_text  # noqa: PLC0415 - see above
         from tachograph.producers.run import Run  # noqa: PLC0415 - see above
         from tachograph.producers.run_start import RunStart  # noqa: PLC0415 - see above
 
@@ -162,6 +166,11 @@ class Tracer:
             policy = policy.with_mode(mode)
             labels = Labels(policy)
         parent = position.current_run()
+        served: RunReplay | None = None
+        if self._replay is not None:  # the ids of then: an agent may have shown them to a model
+            served = self._replay.run(None if parent is None else parent.run_id, raw_text(request), policy)
+            policy, run_id, trace_id = served.policy, served.recorded.run_id, served.recorded.trace_id
+            session_id, traceparent = served.recorded.session_id, None
         run_id = checks.maybe_name(run_id, labels) or self._ids.uuid()
         foreign = self._foreign(traceparent)
         named = checks.maybe_name(trace_id, labels)  # redacted first: a hash of a short secret could be guessed
@@ -185,7 +194,7 @@ class Tracer:
             sdk=SDK,
             at=self._clock.now_micros(),
         )
-        run = Run(self, self._recorder(start, policy, labels), start)
+        run = Run(self, self._recorder(start, policy, labels), start, served)
         run.again = lambda asked: again(asked if request is None else request)
         return run
 
@@ -219,6 +228,34 @@ class Tracer:
             return run.tools, f"{self.agent_id}.{chosen}"
 
         return through(executor, tool, function)
+
+    def replaying(self, run_id: str, recording: "Recording | Path", *, revival: "Revival | None" = None) -> "Replay":
+        """Run the agent's code against a recording: a context manager.
+
+        ``recording`` is a Recording, its file, or the folder that `tachograph recording export RUN DIR` wrote it to.
+        Inside the block the runs of this tracer are served: models and tools are not called, the network is refused,
+        nothing is published. Pre-hooks run, post-hooks do not: outputs were recorded as they left them. The first
+        difference raises ReplayDivergedError, at the latest when the block ends.
+
+        ::
+
+            with tracer.replaying("run-1", Path("recordings")):
+                main(tracer)
+        """
+        from tachograph.producers.replay.opening import opened  # noqa: PLC0415 - see above
+        from tachograph.producers.replay.session import Replay  # noqa: PLC0415 - see above
+
+        return Replay(self, opened(recording, run_id), revival)
+
+    def begin_replay(self, replay: "Replay") -> None:
+        """Serve runs from now on. For Replay."""
+        if self._replay is not None:
+            raise ConfigError("this tracer is replaying already: one recording after the other")
+        self._replay = replay
+
+    def end_replay(self) -> None:
+        """Record runs from now on. For Replay."""
+        self._replay = None
 
     @property
     def _is_controlled(self) -> bool:
@@ -261,13 +298,15 @@ class Tracer:
         """The key of fault captures; read, or made, when the first fault needs it."""
         from tachograph.producers.captures import DEFAULT_KEY_FILE, CaptureKey  # noqa: PLC0415 - see above
 
+        if self._replay is not None:
+            return self._replay.capture_key
         if not isinstance(self._key, CaptureKey):
             self._key = CaptureKey.from_file(self._key or DEFAULT_KEY_FILE)
         return self._key
 
     def audit_trail(self, session_id: str) -> "AuditTrail | None":
         """The trail of a session, if trails are wanted."""
-        if self._audit is False:
+        if self._audit is False or self._replay is not None:
             return None
         from tachograph.producers.audit import AuditTrail  # noqa: PLC0415 - see above
 
@@ -287,7 +326,7 @@ class Tracer:
             trace_id=start.trace_id,
             run_id=start.run_id,
             root_span=self._ids.span_id(),
-            publisher=self._publisher,
+            publisher=self.publisher,
             encoder=self._encoder,
             clock=self._clock,
             ids=self._ids,
@@ -319,6 +358,7 @@ class Tracer:
 
         given: dict[str, Any] = {
             "always": self._constraints,
+            "refused": partial(self.guard.swallow, "constraints"),
             "policy": policy,
             "label": labels,
             "ids": self._ids,

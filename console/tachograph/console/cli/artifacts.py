@@ -62,7 +62,7 @@ def get(
     """Write the content of an artifact. Needs the tenant's key, and for a capture the recorder's."""
     settings = load_settings()
     key_file = capture_key or settings.home / "keys" / "capture.key"
-    content = asyncio.run(_content(settings, tenant or settings.tenant_id, artifact_id, workspace))
+    content = asyncio.run(content_of(settings, tenant or settings.tenant_id, artifact_id, workspace))
     plain = content.data
     if content.kind is Content.CAPTURE and not raw:
         plain = opened_capture(unpacked(content.data), read_key_file(key_file, "the recorder's capture key"))
@@ -104,7 +104,8 @@ async def _entries(store: ArtifactStore, tenant: str) -> list[Entry]:
     return [entry async for entry in store.entries(tenant)]
 
 
-async def _content(settings: Settings, tenant: str, artifact_id: str, workspace: Path) -> _Content:
+async def content_of(settings: Settings, tenant: str, artifact_id: str, workspace: Path) -> _Content:
+    """An artifact from the store, or from the folder of an agent's workspace."""
     store = open_store(settings)
     try:
         entry = await store.entry(tenant, artifact_id)

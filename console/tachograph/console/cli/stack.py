@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 CHILDREN: Final[dict[str, tuple[str, ...]]] = {
     "worker": ("worker", "--instance", "worker-0"),
     "snapshots": ("snapshots", "--instance", "snapshots-0"),
+    "sealer": ("sealer", "--instance", "sealer-0"),
     "sink": ("sink", "--instance", "sink-0"),
     "slo": ("slo", "run"),
 }
@@ -55,9 +56,18 @@ def prepare(stack: "LocalStack") -> Settings:
     note(f"topics: {len(created)} created or changed")
     applied = migrate(settings)
     note(f"tables: {len(applied)} migrations applied")
+    make_sealing_keys(settings)
     command = [sys.executable, "-m", "tachograph.console.main"]
     stack.start_children([(name, [*command, *arguments]) for name, arguments in CHILDREN.items()])
     return settings
+
+
+def make_sealing_keys(settings: Settings) -> None:
+    """A key to seal with, for this machine, where there is none. One that is there is never changed."""
+    from tachograph.processors.sealing.key_set import create_keys, key_file_of, key_set_of  # noqa: PLC0415 - as above
+
+    if create_keys(settings):
+        note(f"sealing: a new key in {key_file_of(settings)}, its public half in {key_set_of(settings)}")
 
 
 def report(event: object) -> None:

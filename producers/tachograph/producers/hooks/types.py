@@ -130,6 +130,14 @@ class HookRegistry:
         return [hook for matcher in self.matchers if matcher.matches(context) for hook in matcher.post_hooks]
 
 
+class PreHooksOnly(HookRegistry):
+    """The same hooks, none after the call."""
+
+    def get_post_hooks(self, context: ToolUseContext) -> list[PostToolHook]:  # noqa: ARG002 - the seam's shape
+        """None."""
+        return []
+
+
 def hook_name(hook: Callable[..., Any]) -> str:
     """What records call a hook: its ``hook_name``, else its qualified name."""
     given = getattr(hook, "hook_name", None)

@@ -13,10 +13,12 @@ from tachograph.producers.results import PendingResults
 from tachograph.producers.run_start import RunStart
 from tachograph.producers.step import Step
 from tachograph.producers.tools.executor import ToolExecutor
+from tachograph.producers.transcript import Transcript
 from tachograph.schemas.enums import PHASES, FaultTrigger, RunStatus
 
 if TYPE_CHECKING:
     from tachograph.producers.artifacts import ArtifactBuilder
+    from tachograph.producers.replay.session import RunReplay
     from tachograph.producers.run.life import Run
     from tachograph.producers.tracer import Tracer
 
@@ -24,12 +26,17 @@ if TYPE_CHECKING:
 class RunCore:
     """State of one run, and its questions about itself."""
 
-    def __init__(self, tracer: "Tracer", recorder: Recorder, start: RunStart) -> None:
+    def __init__(
+        self, tracer: "Tracer", recorder: Recorder, start: RunStart, replay: "RunReplay | None" = None
+    ) -> None:
         self._whole = cast("Run", self)
         """What the parts of a run are given."""
         self._tracer = tracer
         self._start = start
         self.recorder = recorder
+        self.replay = replay
+        """What serves the run's calls, if it is one that is run again."""
+        self.agent_id = tracer.agent_id
         self.run_id = start.run_id
         self.trace_id = start.trace_id
         self.session_id = start.session_id
@@ -37,6 +44,7 @@ class RunCore:
         self.request_body = start.request_body
         self.audit: AuditTrail | None = None
         self.results = PendingResults()
+        self.transcript = Transcript()
         self._artifacts: ArtifactBuilder | None = None
         self.faults = Faults(
             recorder, start.run_id, tracer.capture_key, self._stopping, loop_threshold=tracer.options.loop_threshold

@@ -130,6 +130,10 @@ class Run(ActingRun, ObservingRun, FailingRun):
             raise self._stop
         # A line of the audit trail is durable, and needs the captured form before the call goes on.
         late = self.audit is None and self.recorder.channel.takes_late
+        if self.replay is not None:
+            from tachograph.producers.replay.witness import ServingWitness  # noqa: PLC0415 - recording needs none of it
+
+            return ServingWitness(self.replay, CallLegs(self))
         return LateLegs(self) if late else CallLegs(self)
 
     def count_tokens(self, response: ModelResponse) -> None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, runtime_check
 from tachograph.producers import attribution
 from tachograph.producers.attribution import ExecutionContext
 from tachograph.producers.errors import UnknownToolError
-from tachograph.producers.hooks.types import HookRegistry, ToolUseContext
+from tachograph.producers.hooks.types import HookRegistry, PreHooksOnly, ToolUseContext
 from tachograph.producers.ids import Ids, RandomIds
 from tachograph.producers.options import DEFAULT_HOOK_TIMEOUT
 from tachograph.producers.tools.conduct import Telling, Witness, conduct
@@ -108,7 +108,7 @@ class ToolExecutor:
         invoke = self._invoke(tool_name, witness)
         if self.hooks.matchers:
             drive(
-                conduct(self.hooks, telling, witness, on_hook_error=self._on_hook_error),
+                conduct(self._hooks, telling, witness, on_hook_error=self._on_hook_error),
                 invoke,
                 hook_timeout=self._hook_timeout,
                 tool_timeout=self._tool_timeout,
@@ -136,7 +136,7 @@ class ToolExecutor:
             answer = await run.tools.aexecute("search", {"query": "weather"})
         """
         telling, witness = self._begin(tool_name, tool_input, tool_use_id, task_id, parent_tool_use_id, phase)
-        course = conduct(self.hooks, telling, witness, on_hook_error=self._on_hook_error)
+        course = conduct(self._hooks, telling, witness, on_hook_error=self._on_hook_error)
         invoke = self._invoke(tool_name, witness)
         await adrive(course, invoke, hook_timeout=self._hook_timeout, tool_timeout=self._tool_timeout)
         if telling.error is not None:
@@ -162,8 +162,18 @@ class ToolExecutor:
                     call.output = search(**call.tool_input)
         """
         telling, witness = self._begin(tool_name, tool_input, tool_use_id, task_id, parent_tool_use_id, phase)
-        course = conduct(self.hooks, telling, witness, on_hook_error=self._on_hook_error)
-        return PausedCall(course, telling, self._hook_timeout)
+        course = conduct(self._hooks, telling, witness, on_hook_error=self._on_hook_error)
+        served = None if not self._is_replayed else self._invoke(tool_name, witness)
+        return PausedCall(course, telling, self._hook_timeout, served)
+
+    @property
+    def _is_replayed(self) -> bool:
+        return self._run is not None and self._run.replay is not None
+
+    @property
+    def _hooks(self) -> HookRegistry:
+        # Recorded outputs are what post-hooks left: they must not see them again.
+        return PreHooksOnly(self.hooks.matchers) if self._is_replayed else self.hooks
 
     def _begin(  # noqa: PLR0917 - the parts of one thing
         self,
@@ -197,6 +207,9 @@ class ToolExecutor:
         return Telling(context, execution), witness
 
     def _invoke(self, tool_name: str, witness: Witness) -> Callable[[Any], Any]:
+        if self._is_replayed:
+            serve: Callable[[Any], Any] = witness.serve  # type: ignore[attr-defined]  # a replayed run's witness has it
+            return serve
         tool = self.tools.get(tool_name)
         if tool is None:
             return _unknown(witness.shown(tool_name))
