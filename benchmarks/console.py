@@ -6,9 +6,10 @@ from pathlib import Path
 
 import clickhouse_connect
 from clickhouse_connect.driver.client import Client
+from starlette.applications import Starlette
 from starlette.testclient import TestClient
 
-from benchmarks.report import Figure, Result
+from benchmarks.report import Figure, Ratio, Result
 from tachograph.console.web import Role, create_app
 from tachograph.console.web.login import cookie_name
 from tachograph.schemas.settings import Settings
@@ -41,19 +42,27 @@ def measure(settings: Settings, _folder: Path) -> list[Result]:
     rows = sum(fill(client))
     app = create_app(settings)
     with TestClient(app, base_url="http://127.0.0.1") as browser:
-        session = app.state.services.sessions.begin("bench", TENANT, Role.VIEWER)
-        browser.cookies.set(cookie_name(https=False), session.id)
-        results: list[Result] = [
-            Figure(f"{name}, p95 over {rows:,} rows", p95(browser, pages), GOAL_MS, "ms", at_most=True)
-            for name, pages in (
-                ("runs page", runs_page),
-                ("runs page with filters", filtered_page),
-                ("page of a run with 500 events", lambda _number: f"/run?id={BIG}"),
-                ("page of a run with 40 events", lambda number: f"/run?id=run-{number * 997 % RUNS}"),
-            )
-        ]
+        sign_in(app, browser, TENANT)
+        listed = p95(browser, runs_page)
+        filtered = p95(browser, filtered_page)
+        large = p95(browser, lambda _number: f"/run?id={BIG}")
+        small = p95(browser, lambda number: f"/run?id=run-{number * 997 % RUNS}")
+        sign_in(app, browser, "nobody")
+        empty = p95(browser, lambda _number: "/runs")
     client.close()
-    return results
+    over = f"p95 over {rows:,} rows"
+    return [
+        Figure(f"runs page, {over}", listed, GOAL_MS, "ms", at_most=True),
+        Figure(f"runs page with filters, {over}", filtered, GOAL_MS, "ms", at_most=True),
+        Figure(f"page of a run with 500 events, {over}", large, GOAL_MS, "ms", at_most=True),
+        Ratio("runs page", listed, "the same of a tenant without runs", empty, None, "ms"),
+        Ratio("page of a run with 500 events", large, "of a run with 40", small, None, "ms"),
+    ]
+
+
+def sign_in(app: Starlette, browser: TestClient, tenant: str) -> None:
+    session = app.state.services.sessions.begin("bench", tenant, Role.VIEWER)
+    browser.cookies.set(cookie_name(https=False), session.id)
 
 
 def runs_page(number: int) -> str:

@@ -41,8 +41,8 @@ HOSTILE = (
     "'><a href=javascript:window.hacked=1>link</a></td></table><svg onload=window.hacked=1> "
     "\x1b[31mred\x1b[0m \u202egnp.exe\u2066 zero\u200bwidth \x00null\x7f {{7*191}} ${7*191} </pre></textarea> "
 )
-WORD = 900_000
-"""Characters of the longest word."""
+WORD = 60_000
+"""Characters of the longest word that the tables take."""
 
 
 @dataclass(frozen=True)
@@ -199,6 +199,9 @@ def publish_tenant(producer: Producer, tenant: str, text: str, known: str | None
         "violations": {"kind": "policy"},
         "agent_runs": {"error_type": text + "z" * WORD if text == HOSTILE else text},
         "decision_records": {"body": "{}"},
+        # Codes and choices of these have limits in the database.
+        "agent_decisions": dict.fromkeys(("decision_type", "reason_code"), text[:100]) | {"selected": text[:200]},
+        "agent_quality_signals": dict.fromkeys(("signal_type", "signal_code"), text[:100]),
         "snapshots": {"stored": True, "deleted_at": None},
     }
     for table, topic in TABLES.items():

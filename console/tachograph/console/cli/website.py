@@ -66,6 +66,11 @@ def check(settings: Settings) -> None:
             f"the console serves this machine only, and {settings.console.host} is open to others: set "
             "TACHOGRAPH_CONSOLE__OIDC_ISSUER and __OIDC_CLIENT_ID so that people sign in, or listen on 127.0.0.1"
         )
+    if settings.console.host not in LOOPBACK and not settings.console.public_url:
+        raise ConfigError(
+            "requests are answered only under a name that is known: set TACHOGRAPH_CONSOLE__PUBLIC_URL to the address "
+            "that browsers use"
+        )
     if settings.console.oidc_issuer and not settings.console.oidc_client_id:
         raise ConfigError("an identity provider needs to know this client: set TACHOGRAPH_CONSOLE__OIDC_CLIENT_ID")
 

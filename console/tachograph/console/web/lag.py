@@ -33,6 +33,7 @@ def group_lags(settings: Settings) -> list[GroupLag]:
         "sink": settings.sink.group_id,
         "snapshots": settings.snapshots.group_id,
         "evaluators": settings.evaluate.group_id,
+        "sealer": settings.sealer.group_id,
         "alerts": settings.alerts.group_id,
         "objectives": settings.slo.group_id,
     }

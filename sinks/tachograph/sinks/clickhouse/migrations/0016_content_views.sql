@@ -15,7 +15,21 @@ CREATE TABLE IF NOT EXISTS {database}.content_views
     _partition Int64 COMMENT 'Partition of the row\'s topic.',
     _offset Int64 COMMENT 'Offset of the row in its partition.' CODEC(Delta, ZSTD(1)),
     _ingested_at DateTime64(3, 'UTC') DEFAULT now64(3) COMMENT 'When ClickHouse took the row. Retention counts from here.' CODEC(Delta, ZSTD(1)),
+    content_bytes UInt64 MATERIALIZED
+        greatest(
+            length(tenant_id),
+            length(view_id),
+            length(viewer),
+            length(role),
+            length(kind),
+            length(run_id),
+            length(target),
+            length(detail),
+            length(remote)
+        )
+        COMMENT 'Size of the largest single content in the row.',
     INDEX run_id_bloom run_id TYPE bloom_filter(0.01) GRANULARITY 1,
+    CONSTRAINT content_is_at_most_64_kb CHECK content_bytes <= 65536,
     CONSTRAINT sink_coordinates_are_sound CHECK _partition BETWEEN 0 AND 1048575 AND _offset >= 0
 )
 ENGINE = ReplacingMergeTree
