@@ -1,5 +1,6 @@
 """docs/scaling.md shows what the arithmetic says."""
 
+import itertools
 from pathlib import Path
 
 from benchmarks.scaling import LOADS, Costs, plan, table
@@ -17,7 +18,7 @@ def test_more_load_never_needs_less() -> None:
     """And a process is never planned to be busier than half of its time."""
     costs = Costs(1000, 10_000, 50, 2, 2000, 1000)
     plans = [plan(load, costs) for load in LOADS]
-    for less, more in zip(plans, plans[1:], strict=False):
+    for less, more in itertools.pairwise(plans):
         assert more.partitions >= less.partitions
         assert more.clickhouse_cores >= less.clickhouse_cores
     for found in plans:
