@@ -13,7 +13,8 @@ from tachograph.console.doctor.finding import Finding, fail, ok, skipped
 from tachograph.schemas.errors import TachographError
 from tachograph.schemas.settings import Settings
 from tachograph.sinks.clickhouse.client import connect
-from tachograph.sinks.clickhouse.migrate import LEDGER, pending, shipped_migrations
+from tachograph.sinks.clickhouse.migrate import pending
+from tachograph.sinks.clickhouse.shipped import LEDGER, shipped_migrations
 from tachograph.sinks.clickhouse.statements import quoted_identifier
 from tachograph.sinks.errors import WrongPasswordError
 
