@@ -163,8 +163,9 @@ def test_cost_is_counted_and_priced_exactly(played: Played) -> None:
 
 
 def test_attribution_halves_the_way_to_a_cause(played: Played) -> None:
-    """Counted in rows, not minutes: from a tool call to the request behind it, ids lead there over at most half of the
-    rows that somebody without them reads, who goes back through the run until the model call that asked is found.
+    """Counted in rows, not minutes: ids lead from a tool call to the request behind it over at most half of the rows.
+
+    Somebody without them reads the run from its start to the call, because any row before it may be the cause.
     """
     ways: list[tuple[int, int]] = []
     for name in NAMES:
