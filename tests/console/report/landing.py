@@ -42,28 +42,29 @@ def assembled(found: Mapping[str, list[dict[str, Any]]]) -> RunRows:
     by_step: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for row in steps:
         by_step[row["step_id"]].append(row)
+    whole: dict[str, Any] = {
+        name: found.get(name, [])
+        for name in (
+            "decision_events",
+            "evaluations",
+            "tool_calls",
+            "agent_decisions",
+            "agent_quality_signals",
+            "context_manifests",
+            "context_items",
+            "agent_failures",
+            "snapshots",
+            "violations",
+            "record_proposals",
+            "decision_records",
+        )
+    }
     return RunRows(
         run=_latest(runs) | {"received": max(row["received"] for row in runs)},
         constraints=next((row["constraints"] for row in runs if row["event_type"] == "run_started"), ()),
         steps=[_latest(rows) | {"first_seq": rows[0]["seq"]} for rows in by_step.values()],
         checkpoints={},
-        **{
-            name: found.get(name, [])
-            for name in (
-                "decision_events",
-                "evaluations",
-                "tool_calls",
-                "agent_decisions",
-                "agent_quality_signals",
-                "context_manifests",
-                "context_items",
-                "agent_failures",
-                "snapshots",
-                "violations",
-                "record_proposals",
-                "decision_records",
-            )
-        },
+        **whole,
     )
 
 

@@ -1,6 +1,7 @@
 """The run report: one document that answers what a person asks about a run."""
 
 import json
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 
@@ -150,10 +151,37 @@ def test_cost_is_counted_and_priced_exactly(played: Played) -> None:
     """Tokens by model; money only where every model has a price, and then exact."""
     rows = played.rows("fix_test")
     report = build_report(rows, generated_at=LATER)
+    sent, received = report.cost.input_tokens, report.cost.output_tokens
     assert report.cost.usd is None
-    assert report.cost.input_tokens == sum(call.input_tokens or 0 for call in report.model_calls)
-    priced = build_report(rows, generated_at=LATER, price=lambda _provider, _model, _in, _out: Decimal("0.1"))
-    assert priced.cost.usd == "0.1"
+    assert sent == sum(call.input_tokens or 0 for call in report.model_calls)
+    prices = {("other", "scripted-1"): (Decimal("2.5"), Decimal(10))}
+    priced = build_report(replace(rows, prices=prices), generated_at=LATER)
+    assert priced.cost.usd is not None
+    assert Decimal(priced.cost.usd) == (sent * Decimal("2.5") + received * 10) / 1_000_000
+    ended = {("other", "scripted-1"): (Decimal("2.5"), None)}
+    assert build_report(replace(rows, prices=ended), generated_at=LATER).cost.usd is None
+
+
+def test_attribution_halves_the_way_to_a_cause(played: Played) -> None:
+    """Counted in rows, not minutes: ids lead from a tool call to the request behind it over at most half of the rows.
+
+    Somebody without them reads the run from its start to the call, because any row before it may be the cause.
+    """
+    ways: list[tuple[int, int]] = []
+    for name in NAMES:
+        report = played.report(name)
+        calls = {call.tool_use_id: call for call in report.tool_calls}
+        happened = [entry for entry in report.timeline if entry.kind not in {"violation", "fault"}]
+        for call in report.tool_calls:
+            outermost = calls.get(call.attribution[0], call) if call.attribution else call
+            if outermost.requested_event_id is None:
+                continue
+            asked = next(entry for entry in happened if entry.event_id == outermost.requested_event_id)
+            read = sum(entry.at <= call.at for entry in happened)
+            ways.append((len(call.attribution) + 1, read))
+            assert asked.at <= call.at
+    assert len(ways) > 20
+    assert 2 * sum(by_ids for by_ids, _ in ways) <= sum(read for _, read in ways)
 
 
 def test_the_token_is_in_no_format(leaking: RunReport) -> None:

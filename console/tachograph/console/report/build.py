@@ -1,7 +1,7 @@
 """From rows to a report. Pure: the same rows and the same moment give the same report."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import datetime
 from decimal import Decimal
 from typing import Any, Final
@@ -35,19 +35,13 @@ from tachograph.console.report.rows import Row, RunRows
 from tachograph.console.report.timeline import timeline_of
 from tachograph.schemas.enums import Severity
 
-Price = Callable[[str, str, int, int], Decimal | None]
-"""Dollars for (provider, model, input tokens, output tokens); None without a price."""
-
+_PER: Final = 1_000_000
+"""Tokens that a price is for."""
 _SEVERITIES: Final = [severity.value for severity in reversed(Severity)]
 _ANSWERS: Final = ("fail", "warn", "unknown", "pass")
 
 
-def unpriced(_provider: str, _model: str, _input: int, _output: int) -> Decimal | None:
-    """No model has a price."""
-    return None
-
-
-def build_report(rows: RunRows, *, generated_at: datetime, price: Price = unpriced) -> RunReport:
+def build_report(rows: RunRows, *, generated_at: datetime) -> RunReport:
     """The report of one run."""
     run = rows.run
     steps = steps_of(rows.steps)
@@ -86,7 +80,7 @@ def build_report(rows: RunRows, *, generated_at: datetime, price: Price = unpric
         snapshots=snapshots,
         completeness=_completeness(run),
         records=records_of(rows.record_proposals, rows.decision_records, rows.checkpoints),
-        cost=_cost(run, calls, tools, price),
+        cost=_cost(rows, calls, tools),
     )
 
 
@@ -315,25 +309,28 @@ def _completeness(run: Row) -> Completeness:
     )
 
 
-def _cost(run: Row, calls: Sequence[ModelCall], tools: Sequence[ToolCall], price: Price) -> Cost:
+def _cost(rows: RunRows, calls: Sequence[ModelCall], tools: Sequence[ToolCall]) -> Cost:
     models = sorted({(call.provider, call.model) for call in calls})
-    by_model = tuple(_model_cost(name, [c for c in calls if (c.provider, c.model) == name], price) for name in models)
+    by_model = tuple(_model_cost(rows, name, [c for c in calls if (c.provider, c.model) == name]) for name in models)
     priced = [item.usd for item in by_model]
     return Cost(
         input_tokens=sum(item.input_tokens for item in by_model),
         output_tokens=sum(item.output_tokens for item in by_model),
         tool_calls=len(tools),
         tool_ms=sum(call.duration_ms or 0 for call in tools if not call.attribution),
-        duration_ms=run["duration_ms"],
-        usd=str(sum(Decimal(usd) for usd in priced if usd is not None)) if priced and None not in priced else None,
+        duration_ms=rows.run["duration_ms"],
+        usd=f"{sum(Decimal(usd) for usd in priced if usd is not None):f}" if priced and None not in priced else None,
         by_model=by_model,
     )
 
 
-def _model_cost(name: tuple[str, str], calls: Sequence[ModelCall], price: Price) -> ModelCost:
+def _model_cost(rows: RunRows, name: tuple[str, str], calls: Sequence[ModelCall]) -> ModelCost:
     sent = sum(call.input_tokens or 0 for call in calls)
     received = sum(call.output_tokens or 0 for call in calls)
-    usd = price(*name, sent, received)
+    per_sent, per_received = rows.prices.get(name, (None, None))
+    usd = None
+    if per_sent is not None and per_received is not None:
+        usd = (sent * per_sent + received * per_received) / _PER
     return ModelCost(
         provider=name[0],
         model=name[1],
@@ -341,7 +338,7 @@ def _model_cost(name: tuple[str, str], calls: Sequence[ModelCall], price: Price)
         input_tokens=sent,
         output_tokens=received,
         latency_ms=sum(call.latency_ms or 0 for call in calls),
-        usd=None if usd is None else str(usd),
+        usd=None if usd is None else f"{usd:f}",
     )
 
 

@@ -1,7 +1,8 @@
 """Reads everything that landed of one run. The only part of the report that asks a database."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from decimal import Decimal
 from typing import Any, Final
 
 from tachograph.console.database import Reader
@@ -19,6 +20,13 @@ ORDER BY received_at, _offset LIMIT 1
 CHECKPOINTS_SQL: Final = """
 SELECT log_id, max(tree_size) AS tree_size FROM checkpoints
 WHERE tenant_id = {tenant:String} AND log_id IN {logs:Array(String)} GROUP BY log_id
+"""
+
+PRICES_SQL: Final = """
+SELECT provider, model,
+    (argMax(tuple(input_usd_per_mtok, output_usd_per_mtok), (effective_from, loaded_at)) AS price).1, price.2
+FROM model_prices WHERE model IN {models:Array(String)} AND effective_from <= fromUnixTimestamp({at:Int64}, 'UTC')
+GROUP BY provider, model
 """
 
 _BY_SEQ: Final = "seq, event_id, _partition, _offset"
@@ -61,6 +69,8 @@ class RunRows:
     decision_records: Sequence[Row] = ()
     checkpoints: Mapping[str, int]
     """Size of the latest signed head, by log."""
+    prices: Mapping[tuple[str, str], tuple[Decimal | None, Decimal | None]] = field(default_factory=dict)
+    """Dollars for a million tokens sent and received when the run began, by provider and model."""
 
 
 def read_rows(database: Reader, tenant_id: str, run_id: str) -> RunRows:
@@ -79,8 +89,12 @@ def read_rows(database: Reader, tenant_id: str, run_id: str) -> RunRows:
     }
     logs = sorted({row["log_id"] for row in found["decision_records"]})
     heads = database.rows(CHECKPOINTS_SQL, {"tenant": tenant_id, "logs": logs}) if logs else ()
+    models = sorted({row["model"] for row in found["decision_events"] if row["model"]})
+    began = {"models": models, "at": int((run["started_at"] or run["first_seen_at"]).timestamp())}
+    prices = database.rows(PRICES_SQL, began) if models else ()
     return RunRows(
         run=run,
+        prices={(provider, model): (sent, received) for provider, model, sent, received in prices},
         constraints=constraints[0][0] if constraints else (),
         checkpoints={log_id: size for log_id, size in heads},  # noqa: C416 - rows are sequences of any length
         **found,
