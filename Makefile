@@ -34,8 +34,11 @@ check: $(STAMP) ## lint, types, import contracts, layout
 	$(RUN)lint-imports
 	$(RUN)python -m pytest -q tests/layout
 
+# Every worker has its own servers. Much of the suite waits for them, so three suit two cores.
+WORKERS ?= 3
+
 test: $(STAMP) ## the whole suite, on a real Kafka broker and a real ClickHouse server
-	$(RUN)python -m pytest
+	$(RUN)python -m pytest -n $(WORKERS) --dist loadfile
 
 BENCH_STAMP := .venv-bench/.installed
 $(BENCH_STAMP): pyproject.toml uv.lock $(filter .tools/bin/uv,$(UV))

@@ -26,7 +26,8 @@ def decision_events(count: int, runs: int) -> Iterator[tuple[bytes, bytes]]:
     template["model_output"]["output_raw"] = PROSE * 3
     for number in range(count):
         trace_id = f"trace-{number % runs:08}"
-        record = template | {"event_id": f"bench-{number:012}", "trace_id": trace_id, "seq": number // runs}
+        names = {"event_id": f"bench-{number:012}", "trace_id": trace_id, "span_id": f"{number:016x}"}
+        record = template | names | {"seq": number // runs}
         yield trace_id.encode(), codec.encode("DecisionEvent", record)
 
 

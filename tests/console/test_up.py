@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(240)]
-PARTS = {"supervisor", "kafka", "clickhouse", "worker", "snapshots", "sealer", "sink"}
+PARTS = {"supervisor", "kafka", "clickhouse", "worker", "snapshots", "sealer", "sink", "slo"}
 
 
 class Up:

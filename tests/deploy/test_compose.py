@@ -160,6 +160,7 @@ def test_passwords_come_from_the_environment_and_must_be_set(compose: dict[str, 
         "snapshots": set(),
         "sealer": set(),
         "sink": {"TACHOGRAPH_CLICKHOUSE__SINK_PASSWORD"},
+        "slo": {"TACHOGRAPH_CLICKHOUSE__CONSOLE_PASSWORD"},
     }
     for service in compose["services"].values():
         for key, value in service["environment"].items():

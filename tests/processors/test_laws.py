@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tachograph.processors.deadletters import Message, RawRecord
 from tachograph.schemas.headers import Header, SourceCoordinates
 from tachograph.schemas.wire import to_avro
-from tests.processors.records import CODEC, PartitionWorker, raw_record
+from tests.processors.records import CODEC, PartitionWorker, own_span, raw_record
 from tests.processors.test_join import leg, request, result_in_event
 from tests.schemas import samples
 
@@ -25,7 +25,7 @@ def _run(run_id: str, *parts: tuple[Any, dict[str, Any]], skip: int | None = Non
     for seq, (model, changes) in enumerate(listed):
         if seq != skip:
             place = {"run_id": run_id, "trace_id": f"t-{run_id}", "seq": seq, "event_id": f"{run_id}-{seq}"}
-            records.append((type(model).__name__, to_avro(model) | changes | place))
+            records.append((type(model).__name__, to_avro(model) | own_span(model, seq) | changes | place))
     return records
 
 

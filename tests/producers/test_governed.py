@@ -32,7 +32,7 @@ def refunding(run: Run) -> GovernedDecision:
     with run.step("tool", "look up"):
         run.tools.execute("adp_orders.lookup", {"order": "ord_881"}, tool_use_id="tc_117")
         run.tools.execute("adp_policy.eval", {}, tool_use_id="tc_119")
-        run.context().include("ord_881", "evidence", source_ref="kg:order:ord_881#1", reason="asked for").record()
+        run.context().include("ord_881", "evidence", source_ref="kg:order:ord_881#1", reason="retrieval_trigger").record()
     return (
         run.governed_decision("support.refund.execute", "1.0.0", subjects=["order:ord_881"])
         .evidence("kg:order:ord_881#1", tool_ref("adp_orders.lookup", "tc_117"), tool_ref("adp_policy.eval", "tc_119"))
@@ -102,7 +102,7 @@ def test_a_read_only_decision_has_its_record_too() -> None:
     with make_tracer(publisher, tools=TOOLS).start_run() as run:
         with run.step("tool", "test"):
             run.tools.execute("ci.test", {}, tool_use_id="tc_1")
-            run.context().include("diff_1", "evidence", source_ref="artifact:diff_1", reason="asked for").record()
+            run.context().include("diff_1", "evidence", source_ref="artifact:diff_1", reason="retrieval_trigger").record()
         decision = (
             run.governed_decision("coding.pull_request.merge", "1.0.0", subjects=["repository:acme/shop"])
             .evidence(artifact_ref("diff_1"), tool_ref("ci.test", "tc_1"))

@@ -24,6 +24,7 @@ def test_exports_are_pinned() -> None:
         "HookAction",
         "HookMatcher",
         "HookRegistry",
+        "JsonLinesPublisher",
         "PostHookResult",
         "PreHookResult",
         "RecorderStop",

@@ -158,7 +158,7 @@ TOOL_CALL_RECORD = models.ToolCallRecord(
 
 AGENT_DECISION = models.AgentDecision(
     **envelope(4),
-    decision_id="dec_1",
+    decision_id="01890000-0000-7000-8000-0000000000d1",
     step_id="step_1",
     decision_type="tool_selection",
     selected="cache",
@@ -170,7 +170,7 @@ AGENT_DECISION = models.AgentDecision(
 
 AGENT_QUALITY_SIGNAL = models.AgentQualitySignal(
     **envelope(5),
-    signal_id="sig_1",
+    signal_id="01890000-0000-7000-8000-0000000000e1",
     step_id="step_1",
     signal_type="tool_success",
     signal_code="first_attempt",
@@ -199,7 +199,7 @@ CONTEXT_MANIFEST = models.ContextManifest(
             "item_id": "c1",
             "item_type": "evidence",
             "source_ref": "repo:parser.py#L1-40",
-            "included_reason": "retrieval trigger",
+            "included_reason": "retrieval_trigger",
             "tokens": 5000,
             "score": 0.83,
             "hash": HASH,
@@ -209,7 +209,7 @@ CONTEXT_MANIFEST = models.ContextManifest(
         {
             "item_id": "c2",
             "item_type": "memory",
-            "excluded_reason": "score below threshold",
+            "excluded_reason": "score_below_threshold",
             "tokens": 700,
             "score": 0.1,
         }
@@ -388,6 +388,23 @@ CHECKPOINT = models.Checkpoint(
     occurred_at=WHEN,
 )
 
+REPLAY_RESULT = models.ReplayResult(
+    tenant_id="acme",
+    agent_id="coder",
+    replay_id="rep_1",
+    trace_id="4bf92f3577b34da6a3ce929d0e0e4736",
+    run_id="run_1",
+    record_id="dr_1",
+    decision_key="support.refund.execute",
+    decision_spec="support.refund.execute@1.0.0",
+    pack_version="ctxpack.support@1.0.0",
+    policy_versions=("POLICY_RETURNS_V1@1.0.0",),
+    outcome="changed_policy",
+    diffs='[{"type":"changed_policy","path":"policy_decisions[0].verdict"}]',
+    replayed_by="tachograph/0.1.0",
+    replayed_at=WHEN,
+)
+
 DEAD_LETTER = models.DeadLetter(
     tenant_id="",
     dead_letter_id=HASH,
@@ -403,4 +420,4 @@ DEAD_LETTER = models.DeadLetter(
     occurred_at=WHEN,
 )
 
-DERIVED = (VIOLATION, SNAPSHOT, CHECKPOINT, DEAD_LETTER)
+DERIVED = (VIOLATION, SNAPSHOT, CHECKPOINT, REPLAY_RESULT, DEAD_LETTER)

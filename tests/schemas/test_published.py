@@ -83,11 +83,12 @@ def test_every_table_has_a_topic_that_feeds_it() -> None:
 
 @pytest.mark.parametrize("sample", samples.DERIVED, ids=lambda sample: type(sample).__name__)
 def test_derived_models_are_rows_of_their_tables(sample: BaseModel) -> None:
-    """A Violation, Snapshot, Checkpoint or DeadLetter is written as it is."""
+    """A Violation, Snapshot, Checkpoint, ReplayResult or DeadLetter is written as it is."""
     table = {
         "Violation": "violations",
         "Snapshot": "snapshots",
         "Checkpoint": "checkpoints",
+        "ReplayResult": "replays",
         "DeadLetter": "dead_letters",
     }
     row = to_avro(sample)

@@ -28,7 +28,12 @@ def _sample(node: Any, text: str, number: int) -> Any:
     if isinstance(node, list):
         return _sample(next(branch for branch in node if branch != "null"), text, number)
     kind = node["type"] if isinstance(node, dict) else node
-    simple: dict[str, Any] = {"string": text, "long": number + 1, "double": number + 0.5, "boolean": number % 2 == 0}
+    simple: dict[str, Any] = {
+        "string": text,
+        "long": number + 1,
+        "double": 1 / (number + 2),
+        "boolean": number % 2 == 0,
+    }
     if kind == "record":
         return {field["name"]: _sample(field["type"], f"{text}.{field['name']}", number) for field in node["fields"]}
     if kind == "array":

@@ -73,3 +73,8 @@ def sink_process(
     finally:
         process.kill()
         process.wait()
+
+
+def is_stopped(pid: int) -> bool:
+    """Whether a process sleeps after SIGSTOP."""
+    return Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0] == "T"

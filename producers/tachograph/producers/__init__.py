@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         PreHookResult,
         ToolUseContext,
     )
+    from tachograph.producers.json_lines import JsonLinesPublisher
     from tachograph.producers.options import TracerOptions
     from tachograph.producers.position import current_run
     from tachograph.producers.records import GovernedDecision, artifact_ref, tool_ref
@@ -41,6 +42,7 @@ __all__ = [
     "HookAction",
     "HookMatcher",
     "HookRegistry",
+    "JsonLinesPublisher",
     "PostHookResult",
     "PreHookResult",
     "RecorderStop",
@@ -69,6 +71,7 @@ _HOME: Final = {
     "HookAction": "hooks.types",
     "HookMatcher": "hooks.types",
     "HookRegistry": "hooks.types",
+    "JsonLinesPublisher": "json_lines",
     "PostHookResult": "hooks.types",
     "PreHookResult": "hooks.types",
     "RecorderStop": "errors",

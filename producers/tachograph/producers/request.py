@@ -15,20 +15,39 @@ _CONTEXT = ("channel", "repo", "branch", "ticket_id")
 
 
 def request_body(
-    request: Any, constraints: Iterable[Any], *, policy: CapturePolicy, label: Label, ids: Ids, channel: str
+    request: Any,
+    constraints: Iterable[Any],
+    *,
+    always: Iterable[Any],
+    policy: CapturePolicy,
+    label: Label,
+    ids: Ids,
+    channel: str,
 ) -> dict[str, Any]:
-    """Plain Avro form of a request: a text, a mapping or a Request model, with further constraints."""
-    given = {"user_request_raw": request} if isinstance(request, str) or request is None else request
+    """Plain Avro form of a request: a text, a mapping or a Request model, with further constraints.
+
+    Constraints that hold for every request come first.
+    """
+    given = _given(request)
     context = _part(given, "context") or {}
     places = {name: _part(context, name) for name in _CONTEXT}
     places["channel"] = places["channel"] or channel
     own = _part(given, "constraints") or ()
     return {
         "request_id": checks.maybe_name(_part(given, "request_id"), label) or ids.uuid(),
-        "user_request_raw": policy.text(str(_part(given, "user_request_raw") or "")).text,
-        "constraints": [_constraint(item, place, label) for place, item in enumerate([*own, *constraints])],
+        "user_request_raw": policy.text(raw_text(request)).text,
+        "constraints": [_constraint(item, place, label) for place, item in enumerate([*always, *own, *constraints])],
         "context": {name: checks.maybe_name(place, label, 1024) for name, place in places.items()},
     }
+
+
+def raw_text(request: Any) -> str:
+    """What the user asked for, before it is captured."""
+    return str(_part(_given(request), "user_request_raw") or "")
+
+
+def _given(request: Any) -> Any:
+    return {"user_request_raw": request} if isinstance(request, str) or request is None else request
 
 
 def _constraint(given: Any, place: int, label: Label) -> dict[str, Any]:

@@ -31,7 +31,7 @@ WIRE_MODELS: Final = (
     models.EventsDropped,
     models.DecisionRecord,
 )
-"""Models that travel as themselves. Violation, Snapshot, Checkpoint and DeadLetter travel as rows of their tables."""
+"""Models that travel as themselves. What the pipeline derives (``models/derived.py``) travels as rows of its tables."""
 
 
 def current() -> dict[str, AvroSchema]:

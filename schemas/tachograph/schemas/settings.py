@@ -227,8 +227,9 @@ class SloSettings(_Section):
     folder: Path | None = None
     """Folder of OpenSLO files. Unset: the objectives that are shipped."""
 
-    every_s: Annotated[int, Field(ge=1, le=3600)] = 60
-    """Seconds between evaluations, which are at whole multiples of it."""
+    every_s: Annotated[int, Field(ge=60, le=3600, multiple_of=60)] = 60
+    """Seconds between evaluations, which are at whole multiples of it. Events are counted by whole minutes, so it is
+    a number of minutes."""
 
     lateness_s: Annotated[int, Field(ge=0, le=86_400)] = 120
     """How long events may take to arrive. Evaluations look at the moment so long ago."""
@@ -255,6 +256,9 @@ class ArtifactSettings(_Section):
 
     protected_days: Annotated[int, Field(ge=1)] = 730
     """Days that blobs of class ``protected`` are kept."""
+
+    collect_every_s: Annotated[float, Field(ge=1)] = 3600.0
+    """Seconds between two rounds of the snapshot step that delete what these days no longer keep."""
 
 
 class SnapshotSettings(_Section):

@@ -177,6 +177,17 @@ ROWS: Final = tuple(
     for table in ROW_TABLES
 )
 
+REPLAYS: Final = Topic(
+    name=row_topic("replays"),
+    description="Results of replaying records; the Avro schema is the columns of the table replays.",
+    key="trace_id",
+    retention_ms=30 * _DAY_MS,
+    writer="replay",
+    reader="ClickHouse sink",
+    schemas=("rows.replays",),
+    table="replays",
+)
+
 VIOLATIONS: Final = tuple(
     Topic(
         name=violation_topic(kind),
@@ -191,7 +202,7 @@ VIOLATIONS: Final = tuple(
     for kind in ViolationKind
 )
 
-TOPICS: Final = (EVENTS, CAPTURES, *ROWS, *VIOLATIONS, RECORDS, CHECKPOINTS, HEADS, DLQ)
+TOPICS: Final = (EVENTS, CAPTURES, *ROWS, *VIOLATIONS, RECORDS, CHECKPOINTS, HEADS, REPLAYS, DLQ)
 """Every topic there is."""
 
 BY_NAME: Final = {topic.name: topic for topic in TOPICS}

@@ -19,8 +19,11 @@ from tachograph.console.cli import (
     demonstration,
     keys,
     pipeline,
+    prices,
     reading,
     recorder,
+    replaying,
+    retention,
     rules,
     slo,
     stack,
@@ -57,8 +60,11 @@ pipeline.register(app)
 reading.register(app)
 violations.register(app)
 recorder.register(app)
+replaying.register(app)
 rules.register(app)
 slo.register(app)
+prices.register(app)
+retention.register(app)
 artifacts.register(app)
 configuration.register(app)
 catalog.register(app)

@@ -1,5 +1,6 @@
 """``tachograph runs`` and ``query``: what landed."""
 
+from collections.abc import Sequence
 from typing import Annotated, Any
 
 import typer
@@ -7,6 +8,7 @@ import typer
 from tachograph.console.cli.output import JsonFlag, note, print_json, print_table
 from tachograph.console.database import Reader, reader
 from tachograph.schemas import tables
+from tachograph.schemas.errors import ConfigError
 from tachograph.schemas.settings import load_settings
 
 RUNS_SQL = """
@@ -44,15 +46,27 @@ def runs(
 def query(
     sql: Annotated[str, typer.Argument(help="One SELECT in ClickHouse's SQL.")],
     *,
+    param: Annotated[
+        list[str] | None,
+        typer.Option(metavar="NAME=VALUE", help="Value of {NAME:Type} in the SQL. {tenant:String} is your tenant."),
+    ] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Ask ClickHouse anything. The account behind this may only read."""
-    with reader(load_settings()) as database:
-        columns, found = database.table(sql)
+    settings = load_settings()
+    with reader(settings) as database:
+        columns, found = database.table(sql, {"tenant": settings.tenant_id} | _named_values(param or []))
     if as_json:
         print_json([dict(zip(columns, row, strict=True)) for row in found])
     else:
         print_table(columns, found)
+
+
+def _named_values(given: Sequence[str]) -> dict[str, str]:
+    pairs = [text.partition("=") for text in given]
+    if not all(name.isidentifier() and equals for name, equals, _ in pairs):
+        raise ConfigError("--param takes NAME=VALUE, such as --param run=run_1")
+    return {name: value for name, _, value in pairs}
 
 
 def row_counts(database: Reader) -> dict[str, int]:

@@ -8,8 +8,8 @@ from tachograph.console.demo.retrieval import RANKER, Found, search
 from tachograph.console.demo.tools import DESCRIBED
 from tachograph.console.demo.workspace import Workspace
 from tachograph.producers import Run
-from tachograph.producers.manifest import ExcludedReason, IncludedReason
 from tachograph.producers.model.call import ModelCall
+from tachograph.schemas.enums import ExcludedReason, IncludedReason
 
 SYSTEM: Final = "You are a coding agent. Work in small steps and run the tests."
 DEVELOPER: Final = "Touch only src/ and tests/."

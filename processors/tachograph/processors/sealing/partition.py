@@ -140,7 +140,7 @@ class PartitionSealer:
         if repeated:
             return
         try:
-            proposal, unreadable = _readable(record)
+            proposal, unreadable = readable(record)
             verdict = validate(
                 proposal,
                 self._with.catalog,
@@ -169,7 +169,7 @@ class PartitionSealer:
             signer=with_.signer,
             append_time=raw.append_time,
         )
-        value = with_.codec.encode("rows.decision_records", record_row(sealed, proposal, raw.append_time))
+        value = with_.codec.encode("rows.decision_records", record_row(sealed, raw.append_time))
         if len(value) > MAX_ROW_BYTES:
             raise UnsealableError("the sealed record is larger than a message may be: dead-letter it")
         found = violations_of(proposal, verdict)
@@ -211,7 +211,7 @@ class PartitionSealer:
         return _SOURCE, SourceCoordinates(max(offset, 0), index, self._stream).to_bytes()
 
 
-def _readable(record: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
+def readable(record: dict[str, Any]) -> tuple[dict[str, Any], str | None]:
     """The proposal with its outputs as values; what cannot be read is left out, and why."""
     try:
         outputs = strict_loads(record["outputs"])

@@ -44,6 +44,7 @@ class LateLegs(CallLegs):
             return
         self._identify(telling)
         self._call = call
+        self._run.transcript.missed()
         self._recorder.channel.emit_late(RECORD_NAME, self._tail, self._told(ToolLeg.PRE, content, None, telling))
 
     def _after(self, telling: Telling) -> None:
@@ -53,6 +54,7 @@ class LateLegs(CallLegs):
         if content is None:
             super()._after(telling)
             return
+        self._run.transcript.missed()
         duration = telling.duration_ns // NANOS_PER_MS
         # Nothing can come between these two, now that the call is no fault: it does go back to the agent.
         result = ((ToolLeg.RESULT, None, duration, False, (), None), _SMALL, self._span_id)

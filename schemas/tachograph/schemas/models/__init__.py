@@ -1,6 +1,6 @@
 from tachograph.schemas.models.base import ArtifactPointer, Frozen, Record
 from tachograph.schemas.models.decision_event import DecisionEvent, PromptBundle
-from tachograph.schemas.models.derived import Checkpoint, DeadLetter, Snapshot, Violation
+from tachograph.schemas.models.derived import Checkpoint, DeadLetter, ReplayResult, Snapshot, Violation
 from tachograph.schemas.models.manifest import ContextManifest
 from tachograph.schemas.models.observations import AgentDecision, AgentQualitySignal
 from tachograph.schemas.models.record import DecisionRecord, RecordProposal
@@ -22,6 +22,7 @@ __all__ = [
     "PromptBundle",
     "Record",
     "RecordProposal",
+    "ReplayResult",
     "RunEnded",
     "RunStarted",
     "Snapshot",

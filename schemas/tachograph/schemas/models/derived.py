@@ -1,10 +1,10 @@
-"""What the pipeline itself publishes: violations, snapshots, checkpoints, dead letters."""
+"""What the pipeline itself publishes: violations, snapshots, checkpoints, replay results, dead letters."""
 
 from typing import Annotated
 
 from pydantic import Field
 
-from tachograph.schemas.enums import FaultTrigger, RetentionClass, Severity, SnapshotKind
+from tachograph.schemas.enums import FaultTrigger, ReplayStatus, RetentionClass, Severity, SnapshotKind
 from tachograph.schemas.models.base import Content, Count, Frozen, Identifier, Sha256, Timestamp
 from tachograph.schemas.topics import ViolationKind
 
@@ -121,6 +121,39 @@ class Checkpoint(Frozen):
     """When it happened."""
     anchor: str | None = None
     """Where it was anchored, if it was."""
+
+
+class ReplayResult(Frozen):
+    """What became of a record, or of a run without one, when it was replayed. Replaying again is another result."""
+
+    tenant_id: Identifier
+    """Whose data this is."""
+    agent_id: str
+    """Agent it is about; empty if none."""
+    replay_id: Identifier
+    """Replay; a repeat of the same message is the same row."""
+    trace_id: str
+    """Trace of the run."""
+    run_id: str
+    """Run that was replayed."""
+    record_id: str
+    """Record that was replayed; empty if the run has none."""
+    decision_key: str
+    """Decision in the catalog; empty if the run has no record."""
+    decision_spec: str
+    """Decision spec that the record pins, with its version."""
+    pack_version: str
+    """Context pack that the record pins."""
+    policy_versions: tuple[str, ...] = ()
+    """Policy bundles that the record pins."""
+    outcome: ReplayStatus
+    """replay_equal, or the type of the first difference."""
+    diffs: Content = "[]"
+    """Every difference as JSON text: types, places and hashes, without captured content."""
+    replayed_by: str
+    """What replayed it, with its version."""
+    replayed_at: Timestamp
+    """When it was replayed."""
 
 
 class DeadLetter(Frozen):

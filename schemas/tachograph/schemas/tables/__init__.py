@@ -10,7 +10,7 @@ from tachograph.schemas.tables.context import CONTEXT_ITEMS, CONTEXT_MANIFESTS, 
 from tachograph.schemas.tables.events import DECISION_EVENTS, EVALUATIONS, TOOL_CALLS
 from tachograph.schemas.tables.kinds import SINK_COLUMNS, Column, Table
 from tachograph.schemas.tables.pipeline import DEAD_LETTERS, VIOLATIONS
-from tachograph.schemas.tables.records import CHECKPOINTS, DECISION_RECORDS, LOG_HEADS, RECORD_PROPOSALS
+from tachograph.schemas.tables.records import CHECKPOINTS, DECISION_RECORDS, LOG_HEADS, RECORD_PROPOSALS, REPLAYS
 from tachograph.schemas.tables.runs import (
     AGENT_DECISIONS,
     AGENT_FAILURES,
@@ -36,6 +36,7 @@ TABLES: Final = (
     VIOLATIONS,
     CHECKPOINTS,
     LOG_HEADS,
+    REPLAYS,
     DEAD_LETTERS,
 )
 """Every table there is."""

@@ -1,8 +1,8 @@
-"""Tables of proposed and sealed decision records."""
+"""Tables of proposed and sealed decision records, and of what became of them when they were replayed."""
 
 from typing import Final
 
-from tachograph.schemas.models.derived import Checkpoint
+from tachograph.schemas.models.derived import Checkpoint, ReplayResult
 from tachograph.schemas.tables.kinds import (
     FLAG,
     MAYBE_NUMBER,
@@ -169,5 +169,14 @@ LOG_HEADS: Final = Table(
             ),
             "Anchors that took the note.",
         ),
+    ),
+)
+
+REPLAYS: Final = Table(
+    "replays",
+    "Results of replaying records and runs. Replaying again adds a row.",
+    columns_of(
+        ReplayResult,
+        words=frozenset({"tenant_id", "agent_id", "decision_key", "decision_spec", "pack_version", "replayed_by"}),
     ),
 )
