@@ -28,7 +28,9 @@ def evidence(run: Run) -> list[str]:
     with run.step("tool", "look up"):
         run.tools.execute("adp_orders.lookup", {"order": "ord_881"}, tool_use_id="tc_117")
         run.tools.execute("adp_policy.eval", {}, tool_use_id="tc_119")
-        run.context().include(item_id="ord_881", item_type="evidence", source_ref=order, reason="retrieval_trigger").record()
+        run.context().include(
+            item_id="ord_881", item_type="evidence", source_ref=order, reason="retrieval_trigger"
+        ).record()
     return [order, "tool:adp_orders.lookup:tc_117", "tool:adp_policy.eval:tc_119"]
 
 
