@@ -162,17 +162,6 @@ def test_records_are_found_by_what_auditors_ask_for(sealed: Sealed) -> None:
         assert index in plan, plan
 
 
-def test_records_are_partitioned_by_tenant_and_time(sealed: Sealed) -> None:
-    """And a tenant's records are read without those of others."""
-    [(partition, sorting)] = sealed.rows(
-        "SELECT partition_key, sorting_key FROM system.tables WHERE database = currentDatabase() "
-        "AND name = 'decision_records'"
-    )
-    assert "tenant_id" in partition
-    assert "toYYYYMM(received_at)" in partition
-    assert sorting.startswith("tenant_id,")
-
-
 def outputs_of(settings: Settings) -> str:
     """Topics for a sealer beside the real one; the prefix of their names."""
     prefix = f"t{uuid.uuid4().hex[:8]}."

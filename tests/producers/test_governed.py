@@ -1,7 +1,10 @@
 """Governed decisions, built piece by piece: what is proposed, in which order, and that the catalog accepts it."""
 
 import asyncio
+import json
+import re
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -122,6 +125,43 @@ def test_a_read_only_decision_has_its_record_too() -> None:
         decision.decided({"outcome": "declined", "repository": "acme/shop", "pull_request": 7})
     (row,) = sealed(publisher)
     assert (row["status"], codes(row), row["retention"]) == ("DECIDED", [], "standard")
+
+
+def test_a_record_holds_references_and_no_payloads() -> None:
+    """What tools and models said stays in its own store; the record alone still says what was decided, and on what."""
+    secret = "the customer's whole letter"
+    publisher = InMemoryPublisher()
+    with make_tracer(
+        publisher, tools=TOOLS | {"adp_orders.lookup": lambda order: f"{order} {secret}"}
+    ).start_run() as run:
+        run.model_call(lambda **_: secret, model="m", messages=secret)
+        refunding(run).decided(OUTCOME)
+    (row,) = sealed(publisher)
+    assert secret not in row["body"]
+    body = json.loads(row["body"])
+    assert body["outputs"] == OUTCOME
+    told = ("evidence_refs", "policy_decisions", "approvals", "controls_active", "lineage", "verdicts", "audit")
+    assert all(body[name] for name in told)
+
+
+@pytest.mark.parametrize("field", ["reasoning", "chain_of_thought", "transcript", "prompt"])
+def test_a_record_has_no_place_for_reasoning(field: str) -> None:
+    """Rationale is typed: evidence, policy and codes. Free text beside it is refused."""
+    publisher = InMemoryPublisher()
+    with make_tracer(publisher, tools=TOOLS).start_run() as run, pytest.raises(RecordRefusedError):
+        run.propose_record(**{field: "because"})
+    assert publisher.of("RecordProposal") == []
+
+
+def test_the_page_s_example_is_decided() -> None:
+    """The code of docs/records.md, as it stands there."""
+    page = (Path(__file__).parents[2] / "docs" / "records.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    publisher = InMemoryPublisher()
+    exec(compile(block, "records.md", "exec"), {"tracer": make_tracer(publisher, tools=TOOLS)})  # noqa: S102 - our page
+    (row,) = sealed(publisher)
+    assert (row["status"], codes(row)) == ("DECIDED", [])
+    assert all(f"*{function}*" in page for function in ("govern", "map", "measure", "manage"))
 
 
 def test_a_block_that_decides_nothing_defers() -> None:

@@ -34,9 +34,9 @@ class RunCore:
         self._tracer = tracer
         self._start = start
         self.recorder = recorder
+        self.agent_id = tracer.agent_id
         self.replay = replay
         """What serves the run's calls, if it is one that is run again."""
-        self.agent_id = tracer.agent_id
         self.run_id = start.run_id
         self.trace_id = start.trace_id
         self.session_id = start.session_id

@@ -141,15 +141,6 @@ CHECKPOINTS: Final = Table(
     columns_of(Checkpoint, words=frozenset({"tenant_id", "log_id", "signed_by"})),
 )
 
-REPLAYS: Final = Table(
-    "replays",
-    "Results of replaying records and runs. Replaying again adds a row.",
-    columns_of(
-        ReplayResult,
-        words=frozenset({"tenant_id", "agent_id", "decision_key", "decision_spec", "pack_version", "replayed_by"}),
-    ),
-)
-
 LOG_HEADS: Final = Table(
     "log_heads",
     "Every log of a tenant and how far it had come, signed once a minute.",
@@ -178,5 +169,14 @@ LOG_HEADS: Final = Table(
             ),
             "Anchors that took the note.",
         ),
+    ),
+)
+
+REPLAYS: Final = Table(
+    "replays",
+    "Results of replaying records and runs. Replaying again adds a row.",
+    columns_of(
+        ReplayResult,
+        words=frozenset({"tenant_id", "agent_id", "decision_key", "decision_spec", "pack_version", "replayed_by"}),
     ),
 )
