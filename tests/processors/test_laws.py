@@ -187,7 +187,8 @@ class Partition:
             else:
                 disasters += 1
                 worker = self.assigned()
-            if self.late and self.data.draw(st.booleans(), label="a zombie writes"):
+            late = bool(self.late)
+            if late and self.data.draw(st.booleans(), label="a zombie writes"):
                 zombie = self.late.pop()
                 self.write(zombie.messages, torn=self.data.draw(st.booleans(), label="torn"))
                 self.save(zombie, torn=True)

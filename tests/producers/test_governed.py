@@ -147,9 +147,9 @@ def test_a_record_holds_references_and_no_payloads() -> None:
 @pytest.mark.parametrize("field", ["reasoning", "chain_of_thought", "transcript", "prompt"])
 def test_a_record_has_no_place_for_reasoning(field: str) -> None:
     """Rationale is typed: evidence, policy and codes. Free text beside it is refused."""
-    publisher = InMemoryPublisher()
+    publisher, given = InMemoryPublisher(), dict[str, Any]({field: "because"})
     with make_tracer(publisher, tools=TOOLS).start_run() as run, pytest.raises(RecordRefusedError):
-        run.propose_record(**{field: "because"})
+        run.propose_record(**given)
     assert publisher.of("RecordProposal") == []
 
 
