@@ -29,7 +29,7 @@ def evidence(run: Run) -> list[str]:
         run.tools.execute("adp_orders.lookup", {"order": "ord_881"}, tool_use_id="tc_117")
         run.tools.execute("adp_policy.eval", {}, tool_use_id="tc_119")
         run.context().include(
-            item_id="ord_881", item_type="evidence", source_ref=order, reason="retrieval_trigger"
+            item_id="ord_881", item_type="evidence", source_ref=order, reason="plan_dependency"
         ).record()
     return [order, "tool:adp_orders.lookup:tc_117", "tool:adp_policy.eval:tc_119"]
 

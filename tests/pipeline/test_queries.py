@@ -20,8 +20,9 @@ import pytest
 from confluent_kafka import Producer
 
 from tachograph.console.database import Reader, reader
-from tachograph.console.demo.script import play_stories
+from tachograph.console.demo.recording import STORY_TIME, play_stories
 from tachograph.console.demo.stage import stage
+from tachograph.processors.deadletters import RawRecord
 from tachograph.producers.publishing import Message, SpoolOptions, SpoolPublisher
 from tachograph.producers.testing import InMemoryPublisher
 from tachograph.schemas.models import ReplayResult
@@ -31,7 +32,7 @@ from tachograph.schemas.wire import Codec, to_avro
 from tachograph.sinks.clickhouse.client import connect
 from tachograph.sinks.clickhouse.prices import apply_prices, read_prices
 from tests.pipeline.processes import pipeline, wait_for
-from tests.processors.records import PartitionWorker, raw
+from tests.processors.records import PartitionWorker
 from tests.sinks.rows import sample_row
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(300)]
@@ -82,7 +83,7 @@ class World:
 
     @property
     def run(self) -> str:
-        return next(item["run_id"] for item in self.of("RunStarted"))
+        return str(self.of("RunStarted")[0]["run_id"])
 
     @property
     def model_calls(self) -> list[Record]:
@@ -92,10 +93,20 @@ class World:
         """Tool calls, each from its post leg, or its pre leg where there is no other."""
         by_call: dict[tuple[str, str], Record] = {}
         for leg in self.of("ToolCallRecord"):
-            place = (leg["run_id"], leg["tool_use_id"])
+            place = _call_of(leg)
             if leg["leg"] == "post" or place not in by_call:
-                by_call[place] = leg | {"hooks": by_call.get(place, {"hooks": []})["hooks"] + leg["hooks"]}
+                by_call[place] = leg
         return list(by_call.values())
+
+    def unanswered(self) -> list[tuple[str, str]]:
+        """Runs and tools of the calls that a model asked for and of which no leg was kept."""
+        legs = {_call_of(leg) for leg in self.of("ToolCallRecord")}
+        return [
+            (event["run_id"], asked["name"])
+            for event in self.model_calls
+            for asked in event["model_output"]["tool_calls"]
+            if (event["run_id"], asked["tool_call_id"]) not in legs
+        ]
 
     def ask(self, number: int) -> Rows:
         found = self.database.rows(QUERIES[number], {"tenant": self.tenant, "run": self.run})
@@ -107,7 +118,7 @@ def world(stack: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     """The stories, told now and, late, five hours ago; records and replays beside them; all through worker and sink."""
     folder, tenant = tmp_path_factory.mktemp("queries"), f"q{uuid4().hex[:10]}"
     settings, kept = stack.model_copy(update={"tenant_id": tenant}), InMemoryPublisher()
-    for place, started in enumerate((NOW - timedelta(minutes=3), NOW - timedelta(hours=5))):
+    for place, started in enumerate((NOW - STORY_TIME, NOW - timedelta(hours=5))):
         spool = SpoolPublisher(SpoolOptions(folder=folder / f"spool-{place}"), kafka=stack.kafka)
         with stage(settings, Both(spool, kept), started_at=started, suffix=f"{tenant}-{place}") as on:
             play_stories(on)
@@ -126,7 +137,7 @@ def world(stack: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator
                 f"SELECT '{table}', count() FROM {table} WHERE tenant_id = {{tenant:String}}"  # noqa: S608 - our names
                 for table in expected
             )
-            landed = dict(database.rows(sql, {"tenant": tenant}))  # type: ignore[arg-type]  # two columns
+            landed = {table: count for table, count in database.rows(sql, {"tenant": tenant})}  # noqa: C416 - rows are lists
             return {table: count - landed[table] for table, count in expected.items() if landed[table] < count}
 
         with pipeline(stack, folder) as parts:
@@ -137,7 +148,9 @@ def world(stack: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator
 def pure_rows(kept: InMemoryPublisher) -> dict[str, list[Record]]:
     """What the stream's core makes of the records, by table."""
     worker = PartitionWorker()
-    batch = worker.run([raw(offset, message.value, key=message.key) for offset, message in enumerate(kept.events)])
+    batch = worker.run(
+        [RawRecord(0, offset, _micros(NOW), sent.key, sent.value, []) for offset, sent in enumerate(kept.events)]
+    )
     rows: dict[str, list[Record]] = defaultdict(list)
     for message in batch.messages:
         name, row = CODEC.decode(message.value)
@@ -242,10 +255,17 @@ def failed_runs(world: World) -> Rows:
 
 
 def incomplete_runs(world: World) -> Rows:
-    lost = {record["run_id"]: record["dropped"] for record in world.of("EventsDropped")}
+    lost = {record["run_id"]: record["count"] for record in world.of("EventsDropped")}
     received = Counter(record["run_id"] for _, record in world.records)
+    unanswered = Counter(run for run, _ in world.unanswered())
     return sorted(
-        (run, received[run], received[run], dropped, [f"{dropped} records that the recorder dropped"])
+        (
+            run,
+            received[run],
+            received[run],
+            dropped,
+            [f"{dropped} records that the recorder dropped", f"results of {unanswered[run]} tool calls"],
+        )
         for run, dropped in lost.items()
     )
 
@@ -260,21 +280,26 @@ def timeline(world: World) -> Rows:
     for kind, record in world.records:
         if record["run_id"] != world.run:
             continue
-        said = {
-            "DecisionEvent": lambda record=record: f"action {record['agent_action']['action_type']}",
-            "AgentDecision": lambda record=record: f"decision {record['selected']}",
-            "AgentQualitySignal": lambda record=record: f"signal {record['signal_code']}",
-        }.get(kind)
-        if said is not None:
-            what.append((record["seq"], record["occurred_at"], said()))
+        seq, at = record["seq"], record["occurred_at"]
+        if kind == "DecisionEvent":
+            what.append((seq, at, f"action {record['agent_action']['action_type']}"))
+        elif kind == "AgentDecision":
+            what.append((seq, at, f"decision {record['selected']}"))
+        elif kind == "AgentQualitySignal":
+            what.append((seq, at, f"signal {record['signal_code']}"))
         elif kind == "ToolCallRecord" and record["leg"] == "pre":
-            what.append((record["seq"], record["occurred_at"], f"tool {record['tool_name']}"))
-    moment = lambda micros: datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=micros)  # noqa: E731
-    return [(seq, moment(at), said) for seq, at, said in sorted(what, key=lambda item: (item[0], item[2]))]
+            last = max(leg["seq"] for leg in world.of(kind) if _call_of(leg) == _call_of(record))
+            what.append((last, at, f"tool {record['tool_name']}"))
+    what.sort(key=lambda item: (item[0], item[2]))
+    return [(seq, datetime(1970, 1, 1, tzinfo=UTC) + timedelta(microseconds=at), said) for seq, at, said in what]
+
+
+def _call_of(leg: Record) -> tuple[str, str]:
+    return (leg["run_id"], leg["tool_use_id"])
 
 
 def tool_failures(world: World) -> Rows:
-    called = Counter(call["tool_name"] for call in world.calls())
+    called = Counter([*(call["tool_name"] for call in world.calls()), *(name for _, name in world.unanswered())])
     failed = Counter(call["tool_name"] for call in world.calls() if call["error_type"] is not None)
     rows = [(name, count, failed[name], failed[name] / count) for name, count in called.items()]
     return sorted(rows, key=lambda row: (-row[1], row[0]))
@@ -287,8 +312,8 @@ def longest_calls(world: World) -> Rows:
 
 def model_latency(world: World) -> Rows:
     latencies = sorted(event["model_output"]["usage"]["latency_ms"] for event in world.model_calls)
-    at = lambda level: latencies[int(level * (len(latencies) - 1))]  # noqa: E731
-    shown = [pytest.approx(at(level), rel=0.011) for level in (0.5, 0.9, 0.95, 0.99)]
+    ranks = [int(level * (len(latencies) - 1)) for level in (0.5, 0.9, 0.95, 0.99)]
+    shown = [pytest.approx(latencies[rank], rel=0.011) for rank in ranks]
     return [("scripted-1", len(latencies), shown, shown[0], shown[2])]
 
 

@@ -9,6 +9,8 @@ import pytest
 from tachograph.producers import HookMatcher, HookRegistry, PreHookResult, Run, ToolExecutor, Tracer, current_run
 from tachograph.producers.deciding import Choice
 from tachograph.producers.errors import RecordRefusedError
+from tachograph.producers.ids import RandomIds
+from tachograph.producers.replay import ReplayDivergedError, recording_of
 from tachograph.producers.testing import InMemoryPublisher
 from tests.producers.support import explicit, make_tracer, types, validated
 from tests.producers.test_records import PROPOSAL
@@ -255,3 +257,40 @@ class TestToolsThatAreFunctions:
         with one.start_run() as run:
             assert (first(), second(), run.tools.execute("who")) == ("1", "2", "1")
         assert [item["tool_name"] for item in publisher.of("ToolCallRecord")[::3]] == ["who", "two.who", "who"]
+
+
+def test_decorated_code_can_be_replayed(publisher: InMemoryPublisher) -> None:
+    """Runs, tools, model calls and decisions that are decorators: served by the same calls, nothing is called again."""
+    calls: list[str] = []
+    tracer = make_tracer(publisher, ids=RandomIds(), options=explicit())
+
+    @tracer.tool
+    def search(query: str) -> str:
+        calls.append(query)
+        return f"nothing about {query}"
+
+    @tracer.start_run()
+    def answer(question: str) -> str:
+        run = current_run()
+        assert run is not None
+        found = search(question)
+
+        @run.model_call(model="m")
+        def ask(messages: str) -> str:
+            calls.append(messages)
+            return messages.upper()
+
+        @run.deciding("response_mode")
+        def choose() -> Choice:
+            return Choice("batch", "batch_preferred")
+
+        choose()
+        return ask(found)
+
+    assert answer("oslo") == "NOTHING ABOUT OSLO"
+    recording = recording_of(publisher.of("RunStarted")[0]["run_id"], publisher.records)
+    with tracer.replaying(recording.run_id, recording):
+        assert answer("oslo") == "NOTHING ABOUT OSLO"
+    assert calls == ["oslo", "nothing about oslo"]
+    with pytest.raises(ReplayDivergedError), tracer.replaying(recording.run_id, recording):
+        answer("bergen")

@@ -1,13 +1,21 @@
 """How long rows are kept: the classes of the contract, as ClickHouse enforces them."""
 
+import json
+import os
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
 from typing import Any
 from uuid import uuid4
 
 import pytest
 from clickhouse_connect.driver.client import Client
 
+from tachograph.console.database import reader
+from tachograph.console.retention import RetentionReport, Share, retention_report
 from tachograph.schemas import retention
 from tachograph.schemas.retention import KeepReason
 from tachograph.schemas.settings import Settings
@@ -31,7 +39,7 @@ def test_every_table_expires_as_its_class_says(migrating: Client) -> None:
     """Days, the clock they count from, and whether marked rows stay, as the server has them."""
     rows = migrating.query(
         "SELECT name, engine_full FROM system.tables WHERE database = 'tachograph' AND engine LIKE '%MergeTree' "
-        "AND NOT match(name, '^(history|roles|half|aged)_')"  # scratch tables of other tests
+        "AND NOT match(name, '^(history|roles|half|aged|upgrade)_')"  # scratch tables of other tests
     ).result_rows
     assert {name for name, _ in rows} == set(retention.TABLES)
     for name, engine in rows:
@@ -73,14 +81,14 @@ def _values(table: str) -> str:
     return "'x', " if table == "agent_decisions" else ""
 
 
-REASONS = [
-    pytest.param({"approvals": "destructive"}, {KeepReason.DESTRUCTIVE}, id="a destructive action"),
-    pytest.param({"status": "REJECTED"}, {KeepReason.DENIED}, id="a rejection"),
-    pytest.param({"policy_decisions": "deny"}, {KeepReason.DENIED}, id="a policy that said no"),
-    pytest.param({"status": "ESCALATED"}, {KeepReason.ESCALATED}, id="an escalation"),
-    pytest.param({"incident_id": "INC-1"}, {KeepReason.INCIDENT}, id="a link to an incident"),
-    pytest.param({}, {KeepReason.FAILED_SCORECARD}, id="a failed scorecard"),
-    pytest.param({"retention": "standard"}, set(), id="nothing of the kind"),
+REASONS: list[tuple[dict[str, Any], set[KeepReason]]] = [
+    ({"approvals": "destructive"}, {KeepReason.DESTRUCTIVE}),
+    ({"status": "REJECTED"}, {KeepReason.DENIED}),
+    ({"policy_decisions": "deny"}, {KeepReason.DENIED}),
+    ({"status": "ESCALATED"}, {KeepReason.ESCALATED}),
+    ({"incident_id": "INC-1"}, {KeepReason.INCIDENT}),
+    ({}, {KeepReason.FAILED_SCORECARD}),  # protected, and for none of the above
+    ({"retention": "standard"}, set()),
 ]
 
 
@@ -98,9 +106,9 @@ def record_row(number: int, tenant: str, run_id: str, changes: dict[str, Any]) -
 def test_runs_are_kept_for_the_reasons_of_the_contract(whole_place: Place) -> None:
     """Each record by itself, through the real sink; a hook's abort too; and then all their rows stay."""
     place, house = whole_place, whole_place.settings.clickhouse
-    runs = {f"run-{number}": {*param.values[1]} for number, param in enumerate(REASONS)}  # type: ignore[arg-type, misc]
-    for number, param in enumerate(REASONS):
-        row = record_row(number, place.tenant, f"run-{number}", dict(param.values[0]))  # type: ignore[arg-type]
+    runs = {f"run-{number}": reasons for number, (_, reasons) in enumerate(REASONS)}
+    for number, (changes, _) in enumerate(REASONS):
+        row = record_row(number, place.tenant, f"run-{number}", dict(changes))
         place.send_raw("decision_records", number, encoded("decision_records", row))
     place.send("tool_calls", range(1), run_id="stopped", hook_action="abort")
     place.send("agent_steps", range(1), run_id="run-1")
@@ -127,3 +135,54 @@ def test_runs_are_kept_for_the_reasons_of_the_contract(whole_place: Place) -> No
 def kept_steps(place: Place) -> list[Any]:
     sql = "SELECT run_id, _kept FROM tachograph.agent_steps WHERE tenant_id = {tenant:String} ORDER BY run_id"
     return list(place.query(sql))
+
+
+def tachograph(home: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
+    command = [sys.executable, "-m", "tachograph.console.main", "--home", str(home), "retention", *arguments]
+    return subprocess.run(command, check=False, capture_output=True, text=True, env=os.environ | {"NO_COLOR": "1"})
+
+
+def test_the_report_adds_up(place: Place) -> None:
+    """By table and class: rows, bytes, age, what goes when; and a run held by a person is protected at once."""
+    house = place.settings.clickhouse
+    place.send("agent_steps", range(3), run_id="held")
+    place.send("agent_steps", range(3, 5), run_id="other")
+    place.send("agent_runs", range(1), run_id="held")
+    with running_sink(place.settings, place.topics):
+        eventually(lambda: place.count("agent_steps") == 5 and place.count("agent_runs") == 1, "the rows")
+    keep_run(house, tenant_id=place.tenant, run_id="held", incident="INC-3", kept_by="operator")
+    with reader(place.settings) as database:
+        before = _shares(retention_report(database), "agent_steps")
+        assert before["protected"].unmarked >= 3
+        done = tachograph(place.settings.home, "hold", "held", "--incident", "INC-4", "--tenant", place.tenant)
+        assert done.returncode == 0, done.stderr
+        report = retention_report(database)
+        counted = dict(database.rows("SELECT name, total_rows FROM system.tables WHERE database = 'tachograph'"))  # type: ignore[arg-type]  # two columns
+    shares = _shares(report, "agent_steps")
+    assert shares["protected"].unmarked == 0
+    assert shares["protected"].days is None
+    assert shares["protected"].next_expiry is None
+    standard = shares["standard"]
+    assert standard.oldest is not None
+    assert standard.next_expiry == standard.oldest + timedelta(days=180)
+    assert shares["protected"].rows >= 3
+    for table in retention.TABLES:
+        shared = [share for share in report.shares if share.table == table]
+        assert sum(share.rows for share in shared) == counted[table], table
+        assert all(share.bytes > 0 for share in shared if share.rows), table
+    assert report.kept_runs["incident"] >= 1
+
+
+def _shares(report: RetentionReport, table: str) -> dict[str, Share]:
+    return {share.keeping: share for share in report.shares if share.table == table}
+
+
+def test_the_command_prints_what_it_found(stack: Settings) -> None:
+    """JSON on stdout; a run that nobody has seen is a sentence and exit code 2."""
+    shown = tachograph(stack.home, "report", "--json")
+    assert shown.returncode == 0, shown.stderr
+    assert {"tables", "kept_runs"} == json.loads(shown.stdout).keys()
+    assert tachograph(stack.home, "apply", "--dry-run").returncode == 0
+    unknown = tachograph(stack.home, "hold", "nobody-ran-this", "--incident", "INC-5")
+    assert unknown.returncode == 2
+    assert "tachograph runs" in unknown.stderr

@@ -139,7 +139,8 @@ class Tracer:
                 return current_run().model_call(client.create, model="m-1", messages=question)
 
         Constraints are mappings with ``id, type, rule``, Constraint models, or rules as text. A run started inside
-        another is its sub-agent's: it shares the session and names the other as its parent.
+        another is its sub-agent's: it shares the session and names the other as its parent. Decorate functions before
+        a replay begins: inside of one, asking for a run takes a recorded one.
 
         ``traceparent`` is the W3C header of a request that this run answers: the run joins its trace, below its span.
         ``trace_id`` may be any name; one that is no W3C trace id is turned into one (``trace_ids.trace_id_of``).
@@ -168,7 +169,8 @@ class Tracer:
         parent = position.current_run()
         served: RunReplay | None = None
         if self._replay is not None:  # the ids of then: an agent may have shown them to a model
-            served = self._replay.run(None if parent is None else parent.run_id, raw_text(request), policy)
+            inside = None if parent is None or parent.replay is None else parent.run_id
+            served = self._replay.run(inside, raw_text(request), policy)
             policy, run_id, trace_id = served.policy, served.recorded.run_id, served.recorded.trace_id
             session_id, traceparent = served.recorded.session_id, None
         run_id = checks.maybe_name(run_id, labels) or self._ids.uuid()
@@ -358,6 +360,7 @@ class Tracer:
 
         given: dict[str, Any] = {
             "always": self._constraints,
+            "refused": partial(self.guard.swallow, "constraints"),
             "policy": policy,
             "label": labels,
             "ids": self._ids,

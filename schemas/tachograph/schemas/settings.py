@@ -369,6 +369,59 @@ class AnchorSettings(_Section):
     """Seconds that an anchor may take before it counts as down."""
 
 
+class DoctorSettings(_Section):
+    """When ``tachograph doctor`` calls something wrong."""
+
+    min_free_mib: Annotated[int, Field(ge=1)] = 1024
+    """Mebibytes that must be free where the state lies. Kafka stops for good when a write fails."""
+
+    max_lag: Annotated[int, Field(ge=0)] = 10_000
+    """Messages that worker, sink or snapshot step may be behind."""
+
+    max_clock_skew_s: Annotated[float, Field(gt=0)] = 5.0
+    """Seconds by which this machine's clock and ClickHouse's may disagree."""
+
+
+class ConsoleSettings(_Section):
+    """The web console. Without ``oidc_issuer`` it serves this machine only, behind a one-time token."""
+
+    host: str = "127.0.0.1"
+    """Address it listens on. Anything but a loopback address needs ``oidc_issuer``."""
+
+    port: Port = 8642
+    """Port it listens on. 0: any free one."""
+
+    public_url: str = ""
+    """Address under which browsers reach it, such as ``https://tachograph.example.com``, if that is not host and port.
+    With ``https`` cookies are marked Secure."""
+
+    local_role: Literal["viewer", "auditor", "operator"] = "operator"
+    """Role of whoever signs in with the one-time token. Its tenant is ``tenant_id``."""
+
+    session_hours: Annotated[float, Field(gt=0, le=168)] = 12.0
+    """Hours after which a session ends and has to be signed in again."""
+
+    oidc_issuer: str = ""
+    """OpenID Connect issuer; its discovery document is read from ``/.well-known/openid-configuration`` below it.
+    Set: people sign in there, and the one-time token is off."""
+
+    oidc_client_id: str = ""
+    """Client id of the console at the issuer."""
+
+    oidc_client_secret: SecretStr = SecretStr("")
+    """Its secret. Empty: a public client, protected by PKCE alone."""
+
+    oidc_scopes: str = "openid profile"
+    """Scopes that are asked for."""
+
+    oidc_tenant_claim: str = "tachograph_tenant"
+    """Claim of the id token that names the tenant. Without it nobody gets in."""
+
+    oidc_role_claim: str = "tachograph_role"
+    """Claim of the id token that holds the role, or a list of roles of which the strongest counts. Without one of
+    viewer, auditor and operator nobody gets in."""
+
+
 class LocalSettings(_Section):
     """The servers that ``tachograph up`` starts on this machine. A port of 0 means any free one."""
 
@@ -422,6 +475,8 @@ class Settings(BaseSettings):
     snapshots: SnapshotSettings = SnapshotSettings()
     sealer: SealerSettings = SealerSettings()
     anchors: AnchorSettings = AnchorSettings()
+    doctor: DoctorSettings = DoctorSettings()
+    console: ConsoleSettings = ConsoleSettings()
     local: LocalSettings = LocalSettings()
 
 

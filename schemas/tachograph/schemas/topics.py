@@ -202,7 +202,19 @@ VIOLATIONS: Final = tuple(
     for kind in ViolationKind
 )
 
-TOPICS: Final = (EVENTS, CAPTURES, *ROWS, *VIOLATIONS, RECORDS, CHECKPOINTS, HEADS, REPLAYS, DLQ)
+CONTENT_VIEWS: Final = Topic(
+    name=row_topic("content_views"),
+    description="Who asked the console for captured content; written before the content is shown.",
+    key="tenant_id",
+    # As long as the violations' topics: a view outlives a sink that was away for weeks.
+    retention_ms=30 * _DAY_MS,
+    writer="console",
+    reader="ClickHouse sink",
+    schemas=("rows.content_views",),
+    table="content_views",
+)
+
+TOPICS: Final = (EVENTS, CAPTURES, *ROWS, *VIOLATIONS, RECORDS, CHECKPOINTS, HEADS, REPLAYS, DLQ, CONTENT_VIEWS)
 """Every topic there is."""
 
 BY_NAME: Final = {topic.name: topic for topic in TOPICS}

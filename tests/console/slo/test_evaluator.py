@@ -105,26 +105,29 @@ def place(stack: Settings) -> Iterator[Place]:
     migrator.close()
 
 
-def test_sql_counts_as_the_simulation_does(place: Place) -> None:
-    """Every window, by the events' own time; both edges of a window are where they should be."""
+@pytest.mark.parametrize("period_s", [30 * DAY, 3 * DAY + MINUTE, 73 * HOUR, 7 * DAY + 17 * MINUTE])
+@pytest.mark.parametrize("at", [START, START - START % HOUR])
+def test_sql_counts_as_the_simulation_does(place: Place, period_s: int, at: int) -> None:
+    """Every window, by the events' own time; both edges of a window are where they should be, in mid-hour too."""
     chance = Random(7)  # noqa: S311 - a seed, not a secret
-    edges = [START - span + shift for span in windows(OBJECTIVE) for shift in (-1, 0, 1)]
-    moments = [*edges, *(START - chance.randrange(31 * DAY) for _ in range(2000)), START - 1, START, START + 1]
+    objective = replace(OBJECTIVE, period_s=period_s)
+    edges = [at - span + shift for span in windows(objective) for shift in (-HOUR, -1, 0, 1, HOUR)]
+    moments = [*edges, *(at - chance.randrange(31 * DAY) for _ in range(2000)), at - 1, at, at + 1]
     events = [event._replace(bad=chance.randrange(2)) for at in moments for event in steady(at, at + 1, total=1)]
     table = place.table("bad Bool")
     values = ",".join(f"('acme', '', 'e{n}', {event.at}, {event.bad})" for n, event in enumerate(events))
     place.insert(table, f"VALUES {values}")
-    objective = replace(OBJECTIVE, table=table)
+    objective = replace(objective, table=table)
     with reader(place.settings) as database:
-        (found,) = observe(database, objective, START)
-        named = samples(database, objective, "acme", START)
-    watch = Watch(events)
-    expected = watch.observation(START)
+        (found,) = observe(database, objective, at)
+        named = samples(database, objective, "acme", at)
+    watch = Watch(events, objective)
+    expected = watch.observation(at)
     assert expected is not None
     assert found.counts == expected.counts
-    assert found.last_event_at == START - 1
+    assert found.last_event_at == at - 1
     recent = sorted(
-        (-event.at, f"e{n}") for n, event in enumerate(events) if event.bad and START - 6 * HOUR <= event.at < START
+        (-event.at, f"e{n}") for n, event in enumerate(events) if event.bad and at - 6 * HOUR <= event.at < at
     )
     assert list(named) == [name for _, name in recent[:5]]
 

@@ -111,6 +111,7 @@ def test_thirty_days_are_counted_without_reading_rows(ground: Ground, name: str)
     columns, rows, _ = CASES[name]
     objective = OBJECTIVES[name]
     ground.insert(objective.table, columns, rows, at=START - MINUTE)
+    ground.insert(objective.table, columns, rows, at=START - 20 * DAY, first=len(rows))
     house = ground.settings.clickhouse
     with clickhouse_connect.get_client(
         host=house.host,
@@ -119,8 +120,11 @@ def test_thirty_days_are_counted_without_reading_rows(ground: Ground, name: str)
         password=house.console_password.get_secret_value(),
         database=house.database,
     ) as console:
-        must: dict[str, Any] = {"force_optimize_projection": 1, "force_optimize_projection_name": "slo_minutes"}
+        must: dict[str, Any] = {"force_optimize_projection": 1}
         assert console.query(counting_sql(objective), {"at": START}, settings=must).result_rows
+        explained = console.query(f"EXPLAIN {counting_sql(objective)}", {"at": START}).result_rows
+        plan = "\n".join(line for (line,) in explained)
+        assert ("slo_minutes" in plan, "slo_hours" in plan) == (True, True), plan
 
 
 def test_a_repeated_insert_is_not_counted_twice(ground: Ground) -> None:

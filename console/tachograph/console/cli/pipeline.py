@@ -1,8 +1,9 @@
 """``tachograph worker``, ``snapshots``, ``sink``, ``topics``, ``migrate``: what the pipeline is and stands on."""
 
 import signal
+import sys
 import threading
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -104,15 +105,29 @@ def _stopped_by_signals() -> threading.Event:
 def migrate(
     *,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be applied and change nothing.")] = False,
+    cluster: Annotated[
+        str | None,
+        typer.Option(metavar="NAME", help="Replicated tables on this cluster. A dry run prints the SQL."),
+    ] = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Bring the ClickHouse tables up to date."""
     from tachograph.sinks.clickhouse.migrate import migrate as migrate_tables  # noqa: PLC0415 - as above
+    from tachograph.sinks.clickhouse.migrate import migration_statements  # noqa: PLC0415 - as above
 
-    migrations = migrate_tables(load_settings(), dry_run=dry_run)
-    rows = [{"version": item.version, "name": item.name, "checksum": item.checksum} for item in migrations]
+    settings = load_settings()
+    migrations = migrate_tables(settings, dry_run=dry_run, cluster=cluster)
+    rows: list[dict[str, Any]] = [
+        {"version": item.version, "name": item.name, "checksum": item.checksum} for item in migrations
+    ]
+    if dry_run and cluster is not None:
+        for row, item in zip(rows, migrations, strict=True):
+            row["statements"] = migration_statements(item.sql, database=settings.clickhouse.database, cluster=cluster)
     if as_json:
         print_json({"dry_run": dry_run, "migrations": rows})
+    elif dry_run and cluster is not None:
+        for row in rows:
+            sys.stdout.write(f"-- {row['name']}\n" + "".join(f"{statement};\n" for statement in row["statements"]))
     elif rows:
         print_table(["version", "name"], [[row["version"], row["name"]] for row in rows])
     note(f"{len(rows)} migrations {'to apply' if dry_run else 'applied'}")

@@ -10,14 +10,14 @@ from typing import Any, Final
 
 from tachograph.console.replay.groups import explained_by, type_of_column, type_of_pin, type_of_verdict
 from tachograph.console.replay.packet import Diff, Packet
-from tachograph.console.replay.values import hash_of, same
+from tachograph.console.replay.values import hash_of, moment, same
 from tachograph.processors.records.memory import Memory, SealedFact
 from tachograph.processors.records.validate import Verdict, validate
 from tachograph.processors.rows.records import decision_body
 from tachograph.processors.sealing.errors import CustodyError, UnsealableError
 from tachograph.processors.sealing.head import LogHead
 from tachograph.processors.sealing.partition import readable
-from tachograph.processors.sealing.rows import moment, record_row, sealed_fact
+from tachograph.processors.sealing.rows import record_row, sealed_fact
 from tachograph.processors.sealing.seal import Sealed, seal
 from tachograph.schemas.enums import ReplayStatus
 from tachograph.schemas.proofs.chain import GENESIS
@@ -94,7 +94,9 @@ def _tampered(packet: Packet, found: Checked) -> Iterator[Diff]:
             yield Diff(kind, "record before", None, checked.problem.value)
         elif (before.record_hash, checked.log_seq + 1) != (found.prev_hash, found.log_seq):
             yield Diff(kind, "record before", found.prev_hash, before.record_hash)
-    derived = record_row(Sealed(packet.record, found.content, LogHead(found.log_id)), packet.stored["received_at"])
+    given, _ = _given(packet, found.content)
+    head = LogHead(found.log_id, sealed_at=found.sealed_at)
+    derived = record_row(Sealed(packet.record, found.content, head), given, packet.stored["received_at"])
     for name, value in derived.items():
         if not same(value, packet.stored[name]):
             yield Diff(kind, f"column {name}", hash_of(value), hash_of(packet.stored[name]))

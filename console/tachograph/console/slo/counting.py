@@ -1,8 +1,9 @@
 """One query for each objective: every window at once, for every tenant, by the time at which events happened.
 
-Events are counted by whole minutes. The tables of the shipped objectives keep such counts beside their rows, as
-projections, so that a period of thirty days is some thousand numbers and not millions of rows. A condition that asks
-for other columns than a projection has is counted from the rows: the same figures, more slowly.
+Events are counted by whole minutes, and by whole hours where they are older than any window of an alert. The tables of
+the shipped objectives keep such counts beside their rows, as projections, so that a period of thirty days is some
+thousand numbers and not millions of rows. A condition that asks for other columns than a projection has is counted from
+the rows: the same figures, more slowly.
 """
 
 from collections import defaultdict
@@ -32,23 +33,32 @@ def counting_sql(objective: Objective) -> str:
     Windows end before the minute ``at``. An event that came late is counted where it belongs, at the next evaluation.
     """
     # The age of a minute is that of its beginning, so the last minute of a window is exactly as old as the window.
-    edges = [0, *(span + MINUTE_S for span in windows(objective)[:-1])]
+    *alerting, _ = spans = windows(objective)
+    edges = [0, *(span + MINUTE_S for span in alerting)]
+    # Whole hours of the time in which only the period itself is asked for: all of it is older than the last edge.
+    oldest, newest = (
+        f"toStartOfHour(moment - {spans[-1]} + INTERVAL 59 MINUTE)",
+        f"toStartOfHour(moment - {alerting[-1]})",
+    )
+    minute, hour = "toStartOfMinute(occurred_at)", "toStartOfHour(occurred_at)"
     # Names and conditions are the operator's own, checked when they were read; the account may only read. The
     # expressions are written as the projections have them, or ClickHouse would not see that they are the same; the
     # setting keeps it from rewriting IS NULL before it looks.
     return f"""
 WITH toDateTime({{at:Int64}}, 'UTC') AS moment
-SELECT
-    tenant_id,
-    roundDown(toUInt32(moment - toStartOfMinute(occurred_at)), {edges}) AS age,
-    ifNull({objective.bad}, 0) AS is_bad,
-    count() AS events,
-    toUnixTimestamp64Micro(max(occurred_at)) AS last_us
+SELECT tenant_id, roundDown(toUInt32(moment - {minute}), {edges}) AS age, ifNull({objective.bad}, 0) AS is_bad,
+    count() AS events, toUnixTimestamp64Micro(max(occurred_at)) AS last_us
 FROM {objective.table}
-WHERE toStartOfMinute(occurred_at) >= moment - {objective.period_s} AND toStartOfMinute(occurred_at) < moment
+WHERE {minute} >= moment - {objective.period_s} AND {minute} < moment
+    AND ({minute} >= {newest} OR {minute} < {oldest})
     AND ({objective.total})
 GROUP BY tenant_id, age, is_bad
-ORDER BY tenant_id, age
+UNION ALL
+SELECT tenant_id, {edges[-1]} AS age, ifNull({objective.bad}, 0) AS is_bad,
+    count() AS events, toUnixTimestamp64Micro(max(occurred_at)) AS last_us
+FROM {objective.table}
+WHERE {hour} >= {oldest} AND {hour} < {newest} AND ({objective.total})
+GROUP BY tenant_id, age, is_bad
 SETTINGS optimize_functions_to_subcolumns = 0
 """  # noqa: S608 - see above
 
@@ -73,7 +83,7 @@ def observe(database: Rows, objective: Objective, at: int) -> list[Observation]:
             },
             last_event_at=last[tenant] / 1_000_000,
         )
-        for tenant in total
+        for tenant in sorted(total)
     ]
 
 

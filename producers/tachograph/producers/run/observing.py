@@ -158,8 +158,8 @@ class ObservingRun(RunCore):
 
         Fields are those of RecordProposal, less the envelope; ``record_id`` is made if not given. Read-only decisions
         are proposed too where they affect a user, a later workflow or memory.
-        ``replay`` binds the tool calls and prompts of the run so far unless given. See `governed_decision` for a way to
-        build it piece by piece.
+        ``replay`` binds the tool calls and prompts of the run so far unless given. `governed_decision` builds all of it
+        piece by piece.
         """
 
         def body() -> dict[str, Any]:

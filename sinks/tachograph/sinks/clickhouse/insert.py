@@ -19,6 +19,8 @@ _SETTINGS: Final = {
     "insert_deduplicate": 1,
     # Views feed the rollups: a repeat must be dropped there too, one by one, as a server may be killed in between.
     "deduplicate_blocks_in_dependent_materialized_views": 1,
+    # On a cluster: acknowledge what the shards have, not what waits on the way to them.
+    "distributed_foreground_insert": 1,
     "max_insert_threads": 1,  # one insert stays one block, so that it lands whole or not at all
     # Tables are partitioned by the month of the broker's time. A range that spans more than the default of 100 months
     # is odd, but refusing it would block its partition for good.

@@ -4,85 +4,25 @@ A migration is remembered after its last statement, and its statements can be re
 in the middle is mended by running again.
 """
 
-import hashlib
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass
-from importlib.resources import files
-from typing import Final
 
 from clickhouse_connect.driver.client import Client
 from clickhouse_connect.driver.exceptions import Error
 
 from tachograph.schemas.settings import Settings
 from tachograph.sinks.clickhouse.client import connect, translated
+from tachograph.sinks.clickhouse.cluster import clustered
+from tachograph.sinks.clickhouse.shipped import LEDGER, LEDGER_SQL, Migration, ordered, shipped_migrations
 from tachograph.sinks.clickhouse.statements import quoted_identifier, statements
 from tachograph.sinks.errors import (
     MigrationChangedError,
     MigrationFailedError,
-    MigrationFilesError,
     MigrationUnknownError,
     MissingGrantError,
     SinkError,
     TransientError,
     WrongPasswordError,
 )
-
-LEDGER: Final = "schema_migrations"
-_FILE_NAME: Final = re.compile(r"(?P<version>\d{4})_(?P<name>[a-z0-9_]+)\.sql")
-_LEDGER_SQL: Final = f"""
-CREATE TABLE IF NOT EXISTS {{database}}.{LEDGER}
-(
-    version UInt32 COMMENT 'Number of the migration.',
-    name String COMMENT 'Its name.',
-    checksum String COMMENT 'SHA-256 of its file.',
-    applied_at DateTime64(3, 'UTC') DEFAULT now64(3) COMMENT 'When its last statement had run.'
-)
-ENGINE = MergeTree
-ORDER BY version
-COMMENT 'Migrations that were applied.'
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class Migration:
-    """One numbered file."""
-
-    version: int
-    name: str
-    sql: str
-
-    @property
-    def checksum(self) -> str:
-        """SHA-256 of the file."""
-        return hashlib.sha256(self.sql.encode()).hexdigest()
-
-    def __str__(self) -> str:
-        return f"{self.version:04}_{self.name}"
-
-
-def shipped_migrations() -> tuple[Migration, ...]:
-    """The migrations of this version, in order."""
-    folder = files("tachograph.sinks.clickhouse") / "migrations"
-    found = []
-    for file in folder.iterdir():
-        if file.name.endswith(".sql"):
-            matched = _FILE_NAME.fullmatch(file.name)
-            if matched is None:
-                raise MigrationFilesError(f"{file.name} is not a migration: name it like 0007_what_it_does.sql")
-            found.append(Migration(int(matched["version"]), matched["name"], file.read_text(encoding="utf-8")))
-    return ordered(found)
-
-
-def ordered(migrations: Sequence[Migration]) -> tuple[Migration, ...]:
-    """Sort by number. Raises MigrationFilesError unless the numbers are 1, 2, 3, … without gap or repeat."""
-    found = tuple(sorted(migrations, key=lambda migration: migration.version))
-    for expected, migration in enumerate(found, start=1):
-        if migration.version < expected:
-            raise MigrationFilesError(f"two migrations have the number {migration.version:04}: renumber the newer one")
-        if migration.version > expected:
-            raise MigrationFilesError(f"migration {expected:04} is missing: reinstall, or restore the file")
-    return found
 
 
 def pending(migrations: Sequence[Migration], applied: dict[int, str]) -> list[Migration]:
@@ -117,31 +57,47 @@ def plan(
 
 
 def apply(
-    client: Client, *, database: str = "tachograph", migrations: Sequence[Migration] | None = None
+    client: Client,
+    *,
+    database: str = "tachograph",
+    migrations: Sequence[Migration] | None = None,
+    cluster: str | None = None,
 ) -> list[Migration]:
-    """Bring the database up to this version and return what was applied."""
+    """Bring the database up to this version and return what was applied: on one server, or on all of a cluster."""
     left = plan(client, database=database, migrations=migrations)
     if not left:
         return []
     target = quoted_identifier(database)
-    if not _exists(client, "databases", "name", database):
+    if cluster is not None:
+        everywhere = f"ON CLUSTER {quoted_identifier(cluster)}"
+        _run(client, f"CREATE DATABASE IF NOT EXISTS {target} {everywhere}", "creating the database")
+    elif not _exists(client, "databases", "name", database):
         _run(client, f"CREATE DATABASE IF NOT EXISTS {target}", "creating the database")
-    for statement in statements(_LEDGER_SQL, database=database):
+    for statement in migration_statements(LEDGER_SQL, database=database, cluster=cluster):
         _run(client, statement, "creating the ledger")
     for migration in left:
-        for number, statement in enumerate(statements(migration.sql, database=database), start=1):
+        steps = migration_statements(migration.sql, database=database, cluster=cluster)
+        for number, statement in enumerate(steps, start=1):
             _run(client, statement, f"statement {number} of migration {migration}")
         _remember(client, database, migration)
     return left
 
 
-def migrate(settings: Settings, *, dry_run: bool = False) -> list[Migration]:
+def migration_statements(sql: str, *, database: str, cluster: str | None = None) -> list[str]:
+    """What a migration runs: as it stands on one server, derived from it on a cluster."""
+    if cluster is None:
+        return statements(sql, database=database)
+    return clustered(sql, database=database, cluster=cluster)
+
+
+def migrate(settings: Settings, *, dry_run: bool = False, cluster: str | None = None) -> list[Migration]:
     """Migrate under the migrations' own account. Returns what was applied, or with ``dry_run`` what would be."""
     clickhouse = settings.clickhouse
     client = connect(clickhouse, clickhouse.migrate_user, clickhouse.migrate_password)
     try:
-        step = plan if dry_run else apply
-        return step(client, database=clickhouse.database)
+        if dry_run:
+            return plan(client, database=clickhouse.database)
+        return apply(client, database=clickhouse.database, cluster=cluster)
     finally:
         client.close()
 
