@@ -75,7 +75,7 @@ def packet(catalog: Catalog = CATALOG, **changes: Any) -> Packet:
     [(_, stored)] = record_proposal(given | {"outputs": canonical_bytes(given["outputs"]).decode()}, NOW)
     return Packet(
         record=sealed.record,
-        stored=record_row(sealed, given, NOW),
+        stored=record_row(sealed, NOW),
         previous=before.record,
         proposal=stored,
         has_run_context=True,

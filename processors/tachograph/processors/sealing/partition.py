@@ -57,6 +57,13 @@ class Sealing:
     """Topics written; others than those read only where a whole topic is replayed beside the real one."""
     silence_us: int
 
+    def proposes(self, value: bytes | None) -> bool:
+        """Whether a message is a proposal, without reading it."""
+        try:
+            return self.codec.schema_name(value) == _PROPOSAL
+        except WireError:
+            return False
+
 
 @dataclass(slots=True)
 class Made:

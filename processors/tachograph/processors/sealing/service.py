@@ -169,7 +169,8 @@ class _Service:
 
     async def _take(self, partition: int, lane: Lane, messages: Sequence[KafkaMessage]) -> None:
         sealer = lane.sealer
-        await asyncio.to_thread(self._recovery.catch_up, lane)
+        if any(self._with.proposes(message.value()) for message in messages):
+            await asyncio.to_thread(self._recovery.catch_up, lane)
         made = sealer.take(map(_raw, messages))
         self._moment("judged")
         if made.before:

@@ -209,9 +209,10 @@ class GovernedDecision:
         record_id: str | None = None,
     ) -> str | None:
         """Propose a record of all that was attached. A correction names what it supersedes; history is not edited."""
+        if not self._may_follow(status, supersedes):
+            return None
         own = record_id or self._run.recorder.ids.uuid()
         event_id = self._run.propose_record(
-            _before=lambda: self._check(status, supersedes),
             record_id=own,
             status=status.value,
             outputs=dict(outputs or {}),
@@ -251,10 +252,16 @@ class GovernedDecision:
         except (RecordRefusedError, TypeError) as error:
             self._run.recorder.guard.swallow("RecordProposal", error)
 
-    def _check(self, wanted: RecordStatus, supersedes: str | None) -> None:
-        if supersedes is None and not may_follow(self.status, wanted):
-            before = "nothing" if self.status is None else self.status.value
-            raise RecordRefusedError("status", f"{wanted.value} cannot follow {before}: name the record it supersedes")
+    def _may_follow(self, wanted: RecordStatus, supersedes: str | None) -> bool:
+        """Whether a status may be proposed now. If not, the proposal is accounted as every record that is refused."""
+        if supersedes is not None or may_follow(self.status, wanted):
+            return True
+        before = "nothing" if self.status is None else self.status.value
+        recorder = self._run.recorder
+        recorder.channel.lose("RecordProposal")
+        sentence = f"{wanted.value} cannot follow {before}: name the record it supersedes"
+        recorder.guard.swallow("RecordProposal", RecordRefusedError("status", sentence))
+        return False
 
     def _pinned(self) -> dict[str, Any]:
         unpinned = dict.fromkeys(("pack_version", "model_profile", "evaluator_suite", "kg_snapshot"), "")

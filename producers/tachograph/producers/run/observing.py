@@ -149,7 +149,7 @@ class ObservingRun(RunCore):
         """
         return Proposing(self._whole, fields)
 
-    def propose_record(self, *, _before: Callable[[], None] | None = None, **fields: Any) -> str | None:
+    def propose_record(self, **fields: Any) -> str | None:
         """Propose a governed decision, to be checked and sealed. Returns the event id.
 
         ::
@@ -163,8 +163,6 @@ class ObservingRun(RunCore):
         """
 
         def body() -> dict[str, Any]:
-            if _before is not None:
-                _before()
             replay = None if fields.get("replay") is not None else self.transcript.packet()
             return proposal_body(self.recorder, fields if replay is None else {**fields, "replay": replay})
 
