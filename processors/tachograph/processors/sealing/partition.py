@@ -176,7 +176,7 @@ class PartitionSealer:
             signer=with_.signer,
             append_time=raw.append_time,
         )
-        value = with_.codec.encode("rows.decision_records", record_row(sealed, proposal, raw.append_time))
+        value = with_.codec.encode("rows.decision_records", record_row(sealed, raw.append_time))
         if len(value) > MAX_ROW_BYTES:
             raise UnsealableError("the sealed record is larger than a message may be: dead-letter it")
         found = violations_of(proposal, verdict)
