@@ -59,6 +59,7 @@ class ToolExecutor:
         self.tools: dict[str, Any] = dict(tools or {})
         self.hooks = hook_registry if hook_registry is not None else HookRegistry()
         self._run = run
+        self._is_replayed = run is not None and run.replay is not None
         self._hook_timeout = hook_timeout
         self._tool_timeout = tool_timeout
         self._on_hook_error: Literal["continue", "abort"] = on_hook_error
@@ -165,10 +166,6 @@ class ToolExecutor:
         course = conduct(self._hooks, telling, witness, on_hook_error=self._on_hook_error)
         served = None if not self._is_replayed else self._invoke(tool_name, witness)
         return PausedCall(course, telling, self._hook_timeout, served)
-
-    @property
-    def _is_replayed(self) -> bool:
-        return self._run is not None and self._run.replay is not None
 
     @property
     def _hooks(self) -> HookRegistry:
