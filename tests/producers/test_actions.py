@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from tachograph.producers.errors import RecordRefusedError
 from tachograph.producers.ids import RandomIds
 from tachograph.producers.testing import InMemoryPublisher
 from tachograph.schemas.models.request import Constraint
@@ -93,6 +94,21 @@ def test_constraints_of_the_policy_and_of_the_request_stand_in_the_records() -> 
     assert publisher.of("DecisionEvent")[0]["request"]["constraints"] == first
     assert second == list(policy)
     validated(publisher)
+
+
+def test_a_constraint_that_is_refused_does_not_cost_the_request(caplog: pytest.LogCaptureFixture) -> None:
+    """The log says what is wrong with it, in our words; the request and the other constraints are kept."""
+    bad: list[Any] = [{"id": "x", "type": "mood", "rule": "be merry"}, {"id": "no rule"}, 7]
+    with pytest.raises(RecordRefusedError, match="type: is one of style"):
+        make_tracer().start_run("go", constraints=bad)
+    publisher = InMemoryPublisher()
+    with make_tracer(publisher, strict=False).start_run("go", constraints=[*bad, "be kind"]) as run:
+        pass
+    request = publisher.of("RunStarted")[0]["request"]
+    assert (request["user_request_raw"], [item["rule"] for item in request["constraints"]]) == ("go", ["be kind"])
+    assert run.recorder.guard.counts == {"constraints": 3}
+    assert "constraints.type: is one of style, safety, format, scope, other" in caplog.text
+    assert "merry" not in caplog.text
 
 
 def test_an_override_names_the_event_that_it_sets_aside() -> None:

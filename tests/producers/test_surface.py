@@ -19,6 +19,7 @@ def test_exports_are_pinned() -> None:
         "CapturePolicy",
         "ContextThreadPoolExecutor",
         "ExecutionContext",
+        "GovernedDecision",
         "HookAbortError",
         "HookAction",
         "HookMatcher",
@@ -34,9 +35,11 @@ def test_exports_are_pinned() -> None:
         "ToolUseContext",
         "Tracer",
         "TracerOptions",
+        "artifact_ref",
         "carry_context",
         "current_run",
         "get_current_context",
+        "tool_ref",
     ]
     assert sorted(surface._HOME) == surface.__all__ == dir(surface)
     assert testing.__all__ == ["FixedClock", "InMemoryPublisher", "KeptRecord", "SequentialIds"]

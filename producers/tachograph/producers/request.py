@@ -1,6 +1,6 @@
 """The user's request, from whatever form the agent has it in."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from tachograph.producers import checks
@@ -19,6 +19,7 @@ def request_body(
     constraints: Iterable[Any],
     *,
     always: Iterable[Any],
+    refused: Callable[[Exception], None],
     policy: CapturePolicy,
     label: Label,
     ids: Ids,
@@ -26,7 +27,7 @@ def request_body(
 ) -> dict[str, Any]:
     """Plain Avro form of a request: a text, a mapping or a Request model, with further constraints.
 
-    Constraints that hold for every request come first.
+    Constraints that hold for every request come first. One that is refused is left out, unless ``refused`` raises.
     """
     given = _given(request)
     context = _part(given, "context") or {}
@@ -36,9 +37,19 @@ def request_body(
     return {
         "request_id": checks.maybe_name(_part(given, "request_id"), label) or ids.uuid(),
         "user_request_raw": policy.text(raw_text(request)).text,
-        "constraints": [_constraint(item, place, label) for place, item in enumerate([*always, *own, *constraints])],
+        "constraints": list(_constraints([*always, *own, *constraints], label, refused)),
         "context": {name: checks.maybe_name(place, label, 1024) for name, place in places.items()},
     }
+
+
+def _constraints(given: Iterable[Any], label: Label, refused: Callable[[Exception], None]) -> Iterator[dict[str, Any]]:
+    for place, item in enumerate(given):
+        try:
+            made = _constraint(item, place, label)
+        except Exception as error:  # noqa: BLE001 - the guard decides; the request itself must not be lost for it
+            refused(error)
+        else:
+            yield made
 
 
 def raw_text(request: Any) -> str:

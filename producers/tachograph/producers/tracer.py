@@ -358,6 +358,7 @@ class Tracer:
 
         given: dict[str, Any] = {
             "always": self._constraints,
+            "refused": partial(self.guard.swallow, "constraints"),
             "policy": policy,
             "label": labels,
             "ids": self._ids,

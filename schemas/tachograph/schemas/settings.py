@@ -337,6 +337,37 @@ class SealerSettings(_Section):
     session_timeout_s: Annotated[float, Field(ge=1)] = 10.0
     """Silence after which the broker gives a sealer's partitions to another."""
 
+    http_port: Port = 0
+    """Port of ``/metrics``, ``/healthz`` and ``/readyz``. 0: off."""
+
+    http_host: str = "127.0.0.1"
+    """Address they are served on, as for the worker."""
+
+
+class AnchorSettings(_Section):
+    """Heads of all logs, and who is told of them."""
+
+    every_s: Annotated[int, Field(ge=1, le=3600)] = 60
+    """Seconds between heads records of one tenant. Only what has changed is said again."""
+
+    file: Path | None = None
+    """File that every heads record is appended to: on another machine's disk it is an anchor, on this one a copy.
+    Unset: ``anchors/heads.jsonl`` of ``home``."""
+
+    rfc3161_url: str = ""
+    """Time-stamping authority (RFC 3161), such as ``https://tsa.example/tsr``. Empty: none. Needs the extra
+    ``anchor``. It sees a hash and nothing else."""
+
+    rfc3161_root: Path | None = None
+    """Certificate of the authority's root, PEM: what its tokens are checked against before they are kept. Unset: the
+    token is checked for the hash and the nonce only."""
+
+    plugins: tuple[str, ...] = ()
+    """Names of entry points in ``tachograph.anchors``, each called with the settings, that anchor too."""
+
+    timeout_s: Annotated[float, Field(gt=0, le=300)] = 10.0
+    """Seconds that an anchor may take before it counts as down."""
+
 
 class DoctorSettings(_Section):
     """When ``tachograph doctor`` calls something wrong."""
@@ -349,6 +380,46 @@ class DoctorSettings(_Section):
 
     max_clock_skew_s: Annotated[float, Field(gt=0)] = 5.0
     """Seconds by which this machine's clock and ClickHouse's may disagree."""
+
+
+class ConsoleSettings(_Section):
+    """The web console. Without ``oidc_issuer`` it serves this machine only, behind a one-time token."""
+
+    host: str = "127.0.0.1"
+    """Address it listens on. Anything but a loopback address needs ``oidc_issuer``."""
+
+    port: Port = 8642
+    """Port it listens on. 0: any free one."""
+
+    public_url: str = ""
+    """Address under which browsers reach it, such as ``https://tachograph.example.com``, if that is not host and port.
+    With ``https`` cookies are marked Secure."""
+
+    local_role: Literal["viewer", "auditor", "operator"] = "operator"
+    """Role of whoever signs in with the one-time token. Its tenant is ``tenant_id``."""
+
+    session_hours: Annotated[float, Field(gt=0, le=168)] = 12.0
+    """Hours after which a session ends and has to be signed in again."""
+
+    oidc_issuer: str = ""
+    """OpenID Connect issuer; its discovery document is read from ``/.well-known/openid-configuration`` below it.
+    Set: people sign in there, and the one-time token is off."""
+
+    oidc_client_id: str = ""
+    """Client id of the console at the issuer."""
+
+    oidc_client_secret: SecretStr = SecretStr("")
+    """Its secret. Empty: a public client, protected by PKCE alone."""
+
+    oidc_scopes: str = "openid profile"
+    """Scopes that are asked for."""
+
+    oidc_tenant_claim: str = "tachograph_tenant"
+    """Claim of the id token that names the tenant. Without it nobody gets in."""
+
+    oidc_role_claim: str = "tachograph_role"
+    """Claim of the id token that holds the role, or a list of roles of which the strongest counts. Without one of
+    viewer, auditor and operator nobody gets in."""
 
 
 class LocalSettings(_Section):
@@ -403,7 +474,9 @@ class Settings(BaseSettings):
     artifacts: ArtifactSettings = ArtifactSettings()
     snapshots: SnapshotSettings = SnapshotSettings()
     sealer: SealerSettings = SealerSettings()
+    anchors: AnchorSettings = AnchorSettings()
     doctor: DoctorSettings = DoctorSettings()
+    console: ConsoleSettings = ConsoleSettings()
     local: LocalSettings = LocalSettings()
 
 

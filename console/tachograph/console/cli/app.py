@@ -19,6 +19,7 @@ from tachograph.console.cli import (
     configuration,
     demonstration,
     doctor,
+    evidence,
     keys,
     panels,
     pipeline,
@@ -33,6 +34,7 @@ from tachograph.console.cli import (
     stack,
     verification,
     violations,
+    website,
 )
 from tachograph.console.cli.output import ERR
 from tachograph.console.visible import visible
@@ -51,7 +53,7 @@ app = typer.Typer(
         "* `tachograph demo`: see it work; starts everything, lets a scripted agent work, shows what came of it\n\n"
         "* `tachograph up`: start Kafka, ClickHouse and the pipeline on this machine\n\n"
         "* `tachograph runs`, then `tachograph report RUN`: what an agent asked, saw, decided and did\n\n"
-        "* `tachograph violations tail`: what is going wrong right now\n\n"
+        "* `tachograph console`: the same as pages in a browser, and what is going wrong right now\n\n"
         "* `tachograph doctor`: when something does not work; says what to do\n\n"
         "Data goes to stdout, the rest to stderr; `--json` wherever there is a table. Exit codes: 0 done, 1 failed, "
         "2 wrong call or setting, 130 interrupted."
@@ -79,7 +81,9 @@ catalog.register(app)
 keys.register(app)
 verification.register(app)
 doctor.register(app)
+evidence.register(app)
 demonstration.register(app)
+website.register(app)
 panels.arrange(app)
 
 

@@ -38,6 +38,8 @@ class Recorded:
     """Of every record that was kept."""
     lost: int
     """Records that were not, on purpose."""
+    captures: int
+    """Prompts and outputs that faults captured: as many snapshots are to be stored."""
 
 
 def play_stories(on: Stage, playing: Callable[[Scenario], None] = lambda _: None) -> None:
@@ -72,6 +74,7 @@ def record_stories(
         session_ids=[run.session_id for run in on.runs],
         event_ids=on.publisher.event_ids,
         lost=sum(run.recorder.channel.dropped for run in on.runs),
+        captures=len(on.publisher.capture_ids),
     )
 
 

@@ -27,9 +27,9 @@ _SNAPSHOTS: Final = frozenset({"prompt_snapshot_artifact_id", "tool_output_snaps
 Rows = dict[str, list[Mapping[str, Any]]]
 
 
-def rerun(events: Iterable[Incoming]) -> Rows:
-    """Rows that the core makes of a run's events."""
-    made: Rows = {name: [] for name in TABLES}
+def rerun(events: Iterable[Incoming], tables: Iterable[str] = tuple(TABLES)) -> Rows:
+    """Rows of some tables that the core makes of a run's events."""
+    made: Rows = {name: [] for name in tables}
     state = RunState()
     for incoming in events:
         for output in process(state, incoming):

@@ -20,11 +20,12 @@ from typing import Final
 
 from pydantic import TypeAdapter, ValidationError
 
+from tachograph.console.verify.anchors import Anchors
 from tachograph.console.verify.log import Finding, FindingCode, LogReport, report_log
 from tachograph.console.verify.proof import Proof, check_proof, checked_form
 from tachograph.schemas.errors import TachographError
 from tachograph.schemas.proofs.keys import KeyEntry, KeySet, KeySetError
-from tachograph.schemas.proofs.sealed import SealedRecord, origin_of
+from tachograph.schemas.proofs.sealed import SealedRecord
 
 FORMAT: Final = "tachograph-evidence/1"
 
@@ -80,11 +81,13 @@ def read_bundle(source: Path) -> Bundle:
     try:
         if source.is_dir():
             return _parsed(lambda name: (source / name).read_text(encoding="utf-8"))
+        if not zipfile.is_zipfile(source):
+            return _proof_file(source.read_text(encoding="utf-8"))
         with zipfile.ZipFile(source) as archive:
             return _parsed(lambda name: archive.read(name).decode())
     except (OSError, KeyError, ValueError, TypeError, AttributeError, zipfile.BadZipFile, ValidationError):
         pass
-    raise BundleError(f"{source} is not an evidence bundle, or is not whole")
+    raise BundleError(f"{source} is not an evidence bundle or a proof, or is not whole")
 
 
 @dataclass(slots=True)
@@ -126,20 +129,24 @@ def report_bundle(bundle: Bundle, *, trusted_key: str | None = None, anchors: It
     if keys is None or (trusted_key is not None and bundle.keys[0].public_key != trusted_key):
         report.findings.append(Finding(FindingCode.KEYS_UNTRUSTED, ""))
         return report
-    held: dict[str, list[str]] = {}
-    for note in anchors:
-        held.setdefault(note.partition("\n")[0], []).append(note)
+    held = Anchors(anchors, keys)
     for log_id, (records, checkpoints) in bundle.logs.items():
-        report.add(report_log(log_id, records, checkpoints, held.get(origin_of(log_id), ()), keys))
+        report.add(report_log(log_id, records, checkpoints, held.of(log_id), keys))
     for place, proof in enumerate(bundle.proofs):
-        found = check_proof(proof, keys, held)
+        found = check_proof(proof, keys, held.of(proof["log_id"]))
         report.records += found.records
         report.findings += [Finding(code, found.log_id, place) for code in found.codes]
         report.basis.update(found.basis)
         report.keys.update(found.keys)
-    shown = {origin_of(log_id) for log_id in bundle.logs} | {origin_of(str(proof["log_id"])) for proof in bundle.proofs}
-    report.findings += [Finding(FindingCode.LOG_MISSING, origin) for origin in held if origin not in shown]
+    shown = {*bundle.logs, *(proof["log_id"] for proof in bundle.proofs)}
+    report.findings += [Finding(FindingCode.LOG_MISSING, log_id) for log_id in held.heads if log_id not in shown]
     return report
+
+
+def _proof_file(text: str) -> Bundle:
+    """The file of one proof, which carries its keys."""
+    proof = checked_form(json.loads(text))
+    return Bundle({}, _KEYS.validate_python(proof["keys"]), [proof])
 
 
 def _parsed(read: Read) -> Bundle:

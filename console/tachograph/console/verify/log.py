@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 
-from tachograph.schemas.proofs import GENESIS, NoteError, ProofError, Tree, leaf_of, open_checkpoint
+from tachograph.schemas.proofs import GENESIS, NoteError, ProofError, Tree, TreeHead, leaf_of, open_checkpoint
 from tachograph.schemas.proofs.keys import KeySet
 from tachograph.schemas.proofs.sealed import SealedRecord, check_record, origin_of
 
@@ -57,6 +57,12 @@ class LogReport:
     keys: Counter[str] = field(default_factory=Counter)
     """Why signatures count, by how many records."""
 
+    def basis_at(self, place: int) -> str:
+        """On what one record stands."""
+        if place < self.anchored:
+            return "anchor"
+        return "checkpoint" if place < self.checkpointed else "chain"
+
     def basis(self) -> dict[str, int]:
         """How many records stand on an anchor, on a checkpoint only, and on their chain only."""
         covered = max(self.anchored, self.checkpointed)
@@ -73,9 +79,18 @@ def verify_log(log_id: str, records: Sequence[SealedRecord], checkpoints: Iterab
 
 
 def report_log(
-    log_id: str, records: Sequence[SealedRecord], checkpoints: Iterable[str], anchors: Iterable[str], keys: KeySet
+    log_id: str,
+    records: Sequence[SealedRecord],
+    checkpoints: Iterable[str],
+    anchors: Iterable[TreeHead | None],
+    keys: KeySet,
+    *,
+    heads: Iterable[TreeHead | None] = (),
 ) -> LogReport:
-    """The same with its basis. ``anchors`` are checkpoints of the log from somewhere else than the log itself."""
+    """The same with its basis. ``anchors`` are heads of the log from elsewhere; None for one that does not hold.
+
+    ``heads`` are those that signed heads records name, which come with the log as its checkpoints do.
+    """
     report = LogReport(len(records))
     tree, before, last = Tree(), GENESIS, -1
     for place, record in enumerate(records):
@@ -91,24 +106,27 @@ def report_log(
             tree.append(leaf_of(record.record_hash))
         except ProofError:  # already a finding: it cannot be the hash of the body
             tree.append(bytes(32))
-    shown, held = list(checkpoints), list(anchors)
-    for place, note in enumerate([*shown, *held]):
-        code, size = _checkpoint(log_id, note, tree, keys)
-        if code is not None:
-            report.findings.append(Finding(code, log_id, place))
+    shown = [*(_opened(log_id, note, keys) for note in checkpoints), *heads]
+    for place, head in enumerate([*shown, *anchors]):
+        code = FindingCode.NOTE_INVALID if head is None else _against(head, tree)
+        if head is None or code is not None:
+            report.findings.append(Finding(code or FindingCode.NOTE_INVALID, log_id, place))
         elif place < len(shown):
-            report.checkpointed = max(report.checkpointed, size)
+            report.checkpointed = max(report.checkpointed, head.size)
         else:
-            report.anchored = max(report.anchored, size)
+            report.anchored = max(report.anchored, head.size)
     return report
 
 
-def _checkpoint(log_id: str, note: str, tree: Tree, keys: KeySet) -> tuple[FindingCode | None, int]:
+def _opened(log_id: str, note: str, keys: KeySet) -> TreeHead | None:
     origin = origin_of(log_id)
     try:
-        head, _ = open_checkpoint(note, [key.note_key(origin) for key in keys.keys], origin=origin)
+        return open_checkpoint(note, [key.note_key(origin) for key in keys.keys], origin=origin)[0]
     except NoteError:
-        return FindingCode.NOTE_INVALID, 0
+        return None
+
+
+def _against(head: TreeHead, tree: Tree) -> FindingCode | None:
     if head.size > tree.size:
-        return FindingCode.LOG_TOO_SHORT, 0
-    return (None if tree.root(head.size) == head.root else FindingCode.ROOT_MISMATCH), head.size
+        return FindingCode.LOG_TOO_SHORT
+    return None if tree.root(head.size) == head.root else FindingCode.ROOT_MISMATCH

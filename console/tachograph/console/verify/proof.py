@@ -84,14 +84,14 @@ def checked_form(document: Any) -> Proof:
     return document  # type: ignore[no-any-return]  # checked above
 
 
-def check_proof(proof: Proof, keys: KeySet, anchors: Mapping[str, Sequence[str]]) -> Checked:
-    """Check a proof. ``anchors`` are checkpoints from elsewhere, by origin."""
+def check_proof(proof: Proof, keys: KeySet, anchors: Sequence[TreeHead | None]) -> Checked:
+    """Check a proof. ``anchors`` are heads of its log from elsewhere; None for one that does not hold."""
     if proof["kind"] == "inclusion":
-        return _inclusion(proof, keys, anchors.get(origin_of(proof["log_id"]), ()))
+        return _inclusion(proof, keys, anchors)
     return _consistency(proof, keys)
 
 
-def _inclusion(proof: Proof, keys: KeySet, anchors: Sequence[str]) -> Checked:
+def _inclusion(proof: Proof, keys: KeySet, anchors: Sequence[TreeHead | None]) -> Checked:
     checked = Checked(proof["log_id"], records=1)
     record = SealedRecord(**proof["record"])
     found = check_record(record, keys)
@@ -110,10 +110,9 @@ def _inclusion(proof: Proof, keys: KeySet, anchors: Sequence[str]) -> Checked:
         verify_inclusion(leaf_of(record.record_hash), proof["log_seq"], head.size, path, head.root)
     except (ProofError, NoteError):
         checked.codes.append(FindingCode.PROOF_INVALID)
-    held = [_opened(note, proof["log_id"], keys) for note in anchors]
-    if None in held:
+    if None in anchors:
         checked.codes.append(FindingCode.NOTE_INVALID)
-    of_size = [anchor for anchor in held if anchor is not None and anchor.size == head.size]
+    of_size = [anchor for anchor in anchors if anchor is not None and anchor.size == head.size]
     if any(anchor.root != head.root for anchor in of_size):
         checked.codes.append(FindingCode.ROOT_MISMATCH)
     checked.basis["anchor" if of_size else "checkpoint"] += 1

@@ -3,10 +3,11 @@
     pip install cryptography rfc8785
     python tachograph_verify.py EVIDENCE [--trust PUBLIC_KEY] [--anchor NOTE ...] [--json]
 
-EVIDENCE is a bundle (folder or zip) or the file of one proof. --trust is the first public key (base64), which you got from somewhere else than the bundle;
---anchor is a checkpoint that you kept or got from someone else. Without these two, a log that was wholly remade with
-keys of its own would pass. The basis
-says on what each record stands: an anchor, a checkpoint of the bundle only, or only the chain of hashes and signatures.
+EVIDENCE is a bundle (folder or zip) or the file of one proof. --trust is the first public key (base64), which must not
+come with the evidence. --anchor is what you kept or got elsewhere: a checkpoint, a heads record, or a file of such
+records, one JSON object a line with the member "note". Without these two, a log that was wholly remade with keys of its
+own would pass. The basis says on what each record stands: an anchor, a checkpoint of the evidence only, or only the
+chain of hashes and signatures.
 Exit codes: 0 all holds, 1 something does not, 2 the evidence cannot be read.
 """
 
@@ -206,6 +207,50 @@ def open_note(note: str, origin: str, keys: Keys) -> Head | None:
     return (int(size), claimed) if good else None
 
 
+def heads_of(note: str, keys: Keys) -> list[tuple[str, int, bytes]] | None:
+    """Every log of a signed heads record with its size and root; None if it does not hold."""
+    lines = note.partition("\n\n")[0].split("\n")
+    head = open_note(note, lines[0], keys)
+    logs, leaves = [], []
+    try:
+        for line in lines[4:]:
+            word, log_id, size, claimed = line.split(" ")
+            if word != "log" or not re.fullmatch("0|[1-9][0-9]{0,19}", size) or len(unbase64(claimed)) != 32:
+                return None
+            logs.append((log_id, int(size), unbase64(claimed)))
+            leaves.append(hashlib.sha256(b"\x00" + line.encode()).digest())
+    except ValueError:
+        return None
+    return logs if head is not None and logs and head == (len(leaves), root(leaves)) else None
+
+
+class Held:
+    """What the auditor brought: heads of logs that are not the evidence's own."""
+
+    def __init__(self, texts: list[str], keys: Keys) -> None:
+        self.heads: dict[str, list[Head | None]] = {}
+        """By log; None for something that claims to be of that log and does not hold."""
+        for note in [note for text in texts for note in notes_in(text)]:
+            origin = note.partition("\n")[0]
+            if not origin.endswith("/heads"):
+                self.heads.setdefault(origin.removeprefix("tachograph/"), []).append(open_note(note, origin, keys))
+                continue
+            found = heads_of(note, keys)
+            for log_id, size, claimed in found or ():
+                self.heads.setdefault(log_id, []).append((size, claimed))
+            if found is None:
+                self.heads.setdefault(origin.removeprefix("tachograph/"), []).append(None)
+
+    def of(self, log_id: str) -> list[Head | None]:
+        """Those of one log."""
+        return self.heads.get(log_id, [])
+
+
+def notes_in(text: str) -> list[str]:
+    """Notes of an anchor's file: the file itself, or one on each line."""
+    return [json.loads(line)["note"] for line in text.splitlines() if line] if text.startswith("{") else [text]
+
+
 def follow(found: bytes, index: int, size: int, path: list[bytes]) -> bytes | None:
     """Root that a path leads to from a leaf at a place under a tree of a size (RFC 9162, 2.1.3.2)."""
     place, last = index, size - 1
@@ -226,10 +271,12 @@ def follow(found: bytes, index: int, size: int, path: list[bytes]) -> bytes | No
 
 def grew(old: Head, new: Head, path: list[bytes]) -> bool:
     """Tell whether the new tree begins with the old one (RFC 9162, 2.1.4.2)."""
-    if not 0 <= old[0] <= new[0] or any(len(item) != 32 for item in path):
+    if not 0 <= old[0] <= new[0] or any(len(item) != 32 for item in (old[1], new[1], *path)):
         return False
-    if old[0] in (0, new[0]):
-        return not path and (old[1] == hashlib.sha256().digest() if old[0] == 0 else old[1] == new[1])
+    if old[0] == new[0]:
+        return not path and old[1] == new[1]
+    if old[0] == 0:
+        return not path and old[1] == hashlib.sha256().digest()
     nodes = [old[1], *path] if old[0] & (old[0] - 1) == 0 else path
     if not nodes:
         return False
@@ -263,7 +310,9 @@ class Report:
         """Something does not hold."""
         self.findings.append({"code": code, "log_id": log_id, "place": place})
 
-    def log(self, log_id: str, records: list[dict[str, str]], notes: list[str], held: list[str], keys: Keys) -> None:
+    def log(
+        self, log_id: str, records: list[dict[str, str]], notes: list[str], held: list[Head | None], keys: Keys
+    ) -> None:
         """Check one whole log: every record, then every checkpoint over them."""
         leaves: list[bytes] = []
         before, last = GENESIS, datetime.min.replace(tzinfo=UTC)
@@ -279,8 +328,8 @@ class Report:
             before, last = record["record_hash"], max(last, said[3]) if said else last
             leaves.append(leaf(before))
         covered = {"checkpoint": 0, "anchor": 0}
-        for place, note in enumerate([*notes, *held]):
-            head = open_note(note, "tachograph/" + log_id, keys)
+        shown = [open_note(note, "tachograph/" + log_id, keys) for note in notes]
+        for place, head in enumerate([*shown, *held]):
             if head is None:
                 self.add("note_invalid", log_id, place)
             elif head[0] > len(leaves):
@@ -294,7 +343,7 @@ class Report:
         self.records += len(records)
         self.basis.update(anchor=covered["anchor"], checkpoint=most - covered["anchor"], chain=len(records) - most)
 
-    def proof(self, proof: dict[str, Any], held: list[str], keys: Keys, number: int) -> None:
+    def proof(self, proof: dict[str, Any], anchors: list[Head | None], keys: Keys, number: int) -> None:
         """Check the proof of one record, or that a log only grew."""
         log_id = proof["log_id"]
         origin = "tachograph/" + log_id
@@ -322,7 +371,6 @@ class Report:
             return
         if follow(leaf(record["record_hash"]), proof["log_seq"], head[0], path_of(proof)) != head[1]:
             self.add("proof_invalid", log_id, number)
-        anchors = [open_note(note, origin, keys) for note in held]
         if None in anchors:
             self.add("note_invalid", log_id, number)
         of_size = [anchor for anchor in anchors if anchor is not None and anchor[0] == head[0]]
@@ -350,23 +398,21 @@ def check(read: Callable[[str], str], trusted: str | None, anchors: list[str]) -
     except Untrusted:
         report.add("keys_untrusted", "")
         return report
-    held: dict[str, list[str]] = {}
-    for note in anchors:
-        held.setdefault(note.partition("\n")[0], []).append(note)
+    held = Held(anchors, keys)
     for number, log_id in enumerate(described["logs"]):
         records = [json.loads(line) for line in read(f"logs/{number}.jsonl").splitlines()]
         notes = json.loads(read(f"logs/{number}.checkpoints"))
-        report.log(log_id, records, notes, held.get("tachograph/" + log_id, []), keys)
+        report.log(log_id, records, notes, held.of(log_id), keys)
     try:
         proofs = [json.loads(line) for line in read("proofs.jsonl").splitlines()]
     except (FileNotFoundError, KeyError):
         proofs = []
     for number, proof in enumerate(proofs):
-        report.proof(proof, held.get("tachograph/" + proof["log_id"], []), keys, number)
-    shown = {"tachograph/" + log_id for log_id in (*described["logs"], *(proof["log_id"] for proof in proofs))}
-    for origin in held:
-        if origin not in shown:
-            report.add("log_missing", origin)
+        report.proof(proof, held.of(proof["log_id"]), keys, number)
+    shown = {*described["logs"], *(proof["log_id"] for proof in proofs)}
+    for log_id in held.heads:
+        if log_id not in shown:
+            report.add("log_missing", log_id)
     return report
 
 

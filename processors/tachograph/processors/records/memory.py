@@ -16,8 +16,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from tachograph.processors.records.facts import UNKNOWN_RUN, EvidenceFact, RunFacts
-from tachograph.processors.records.lifecycle import TERMINAL
 from tachograph.schemas.enums import RecordStatus, ToolLeg
+from tachograph.schemas.record_lifecycle import TERMINAL
 
 OBSERVED: Final = frozenset(
     {"RunStarted", "RunEnded", "ToolCallRecord", "ContextManifest", "DecisionEvent", "RecordProposal"}

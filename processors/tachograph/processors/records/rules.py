@@ -10,16 +10,18 @@ from jsonschema import Draft202012Validator
 from tachograph.processors.catalog.catalog import Catalog
 from tachograph.processors.catalog.documents import ContextPack, DecisionSpec, EvaluatorSuite, ModelProfile
 from tachograph.processors.records.facts import RunFacts
-from tachograph.processors.records.lifecycle import ACCEPTED, TERMINAL, may_follow
 from tachograph.schemas.canonical import CanonicalError, sealed_bytes
 from tachograph.schemas.enums import ApprovalMode, PolicyVerdict, RecordStatus
 from tachograph.schemas.proofs.keys import KeyNotEffectiveError, KeySet, micros
+from tachograph.schemas.record_lifecycle import ACCEPTED, TERMINAL, may_follow
 
 Finding = tuple[str, str]
 """Code, without the rule's name, and sentence."""
 
 MODES: Final = tuple(ApprovalMode)
 """From least to most authority."""
+
+STATUSES: Final = frozenset(RecordStatus)
 
 CONTROLS: Final = ("must_refuse", "must_escalate", "approval_gates_active", "redaction_rules_active")
 
@@ -55,7 +57,7 @@ class Case:
 def schema(case: Case) -> Iterator[Finding]:
     """The spec is known, the status may follow, and the outputs are what the spec allows."""
     spec, proposal = case.spec, case.proposal
-    if proposal["status"] not in set(RecordStatus):
+    if proposal["status"] not in STATUSES:
         yield "unknown_status", "the status is none of the six: propose one of them"
     yield from _identity(case)
     if spec is None:

@@ -24,6 +24,12 @@ RULES: Final[dict[ValidationRule, Callable[[rules.Case], Iterator[rules.Finding]
     ValidationRule.SEAL: rules.seal,
 }
 
+PASSED: Final = {rule: RuleVerdict(rule=rule, passed=True, code=f"{rule.value}.ok") for rule in RULES}
+"""What each rule says when it finds nothing."""
+
+ALL_PASSED: Final = tuple(PASSED.values())
+"""What all rules say of a sound proposal."""
+
 CURABLE: Final = frozenset(
     {"evidence.absent", "evidence.stale", "evidence.unresolvable", "policy.missing", "approval.missing"}
 )
@@ -65,13 +71,14 @@ def validate(
     if codes:
         status = RecordStatus.DEFERRED if codes <= CURABLE else RecordStatus.REJECTED
     failed = _failed(proposal, catalog)
-    return Verdict(status, tuple(said), _retention(proposal, status, failed=failed), _pins(proposal, catalog), failed)
+    rules_said = tuple(said) if codes else ALL_PASSED
+    return Verdict(status, rules_said, _retention(proposal, status, failed=failed), _pins(proposal, catalog), failed)
 
 
 def _verdicts(rule: ValidationRule, case: rules.Case) -> Iterator[RuleVerdict]:
     found = dict.fromkeys(RULES[rule](case))
     if not found:
-        yield RuleVerdict(rule=rule, passed=True, code=f"{rule.value}.ok")
+        yield PASSED[rule]
     for code, message in found:
         yield RuleVerdict(rule=rule, passed=False, code=f"{rule.value}.{code}", message=message)
 

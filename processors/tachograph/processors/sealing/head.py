@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from urllib.parse import quote
 
-from tachograph.schemas.proofs.chain import GENESIS, leaf_of
-from tachograph.schemas.proofs.tree import CompactRange
+from tachograph.schemas.proofs.chain import GENESIS, PREFIX, digest
+from tachograph.schemas.proofs.tree import CompactRange, grown, leaf_hash
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +25,12 @@ class LogHead:
 
     def after(self, record_hash: str, sealed_at: int) -> "LogHead":
         """The head with one more record."""
-        edge = CompactRange(self.size, self.edge)
-        edge.append(leaf_of(record_hash))
-        return LogHead(self.log_id, edge.size, record_hash, sealed_at, edge.edge)
+        return self.after_digest(digest(record_hash), sealed_at)
+
+    def after_digest(self, record_digest: bytes, sealed_at: int) -> "LogHead":
+        """The same, from the 32 bytes of the record's hash."""
+        size, edge = grown(self.size, self.edge, leaf_hash(record_digest))
+        return LogHead(self.log_id, size, PREFIX + record_digest.hex(), sealed_at, edge)
 
 
 def log_id(tenant_id: str, partition: int) -> str:

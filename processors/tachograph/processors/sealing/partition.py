@@ -6,6 +6,7 @@ starts again, or one that does not know yet that it was replaced, makes the same
 
 import contextlib
 import logging
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Final
@@ -66,6 +67,9 @@ class Made:
     records: list[Message] = field(default_factory=list)
     touched: dict[str, str] = field(default_factory=dict)
     """Logs that grew and their tenants, the one whose last record is oldest first."""
+    statuses: Counter[str] = field(default_factory=Counter)
+    rules: Counter[str] = field(default_factory=Counter)
+    """Rules that blocked."""
     blocked: int = 0
     dead: int = 0
 
@@ -165,7 +169,7 @@ class PartitionSealer:
             signer=with_.signer,
             append_time=raw.append_time,
         )
-        value = with_.codec.encode("rows.decision_records", record_row(sealed, raw.append_time))
+        value = with_.codec.encode("rows.decision_records", record_row(sealed, proposal, raw.append_time))
         if len(value) > MAX_ROW_BYTES:
             raise UnsealableError("the sealed record is larger than a message may be: dead-letter it")
         found = violations_of(proposal, verdict)
@@ -182,6 +186,8 @@ class PartitionSealer:
         made.touched.pop(name, None)
         made.touched[name] = tenant
         made.blocked += verdict.blocked
+        made.statuses[verdict.status.value] += 1
+        made.rules.update({rule.rule.value for rule in verdict.rules if not rule.passed})
 
     def _checkpoint(self, name: str, tenant: str) -> Message:
         with_, head = self._with, self.logs.head(name)

@@ -12,6 +12,9 @@ from tachograph.schemas.settings import Settings
 log = logging.getLogger(__name__)
 
 _POLL_S: Final = 1.0
+_ATTEMPTS: Final = 10
+_PASSING: Final = frozenset({KafkaError.NOT_LEADER_FOR_PARTITION, KafkaError.LEADER_NOT_AVAILABLE})
+"""A partition is on its way from one leader to the next, or was made a moment ago."""
 _SILENT_POLLS: Final = 30
 """Empty polls after which a broker that has what we ask for counts as unreachable."""
 
@@ -37,17 +40,21 @@ class RangeReader:
 
     def bounds(self, topic: str, partition: int) -> tuple[int, int]:
         """First offset that is kept, and the one after the last."""
-        try:
-            found = self._consumer.get_watermark_offsets(
-                TopicPartition(topic, partition), timeout=self._timeout_s, cached=False
-            )
-        except KafkaException as error:
-            raise BrokerUnreachableError(
-                f"Kafka did not say what {topic} holds ({error.args[0].name()}); restart when the broker is well again"
-            ) from None
-        if found is None:
-            raise BrokerUnreachableError(f"Kafka did not say what {topic} holds; restart when the broker is well again")
-        return found[0], found[1]
+        place, reason = TopicPartition(topic, partition), "no answer"
+        for _ in range(_ATTEMPTS):
+            try:
+                found = self._consumer.get_watermark_offsets(place, timeout=self._timeout_s, cached=False)
+            except KafkaException as error:
+                reason = error.args[0].name()
+                if error.args[0].code() not in _PASSING:
+                    break
+                self._consumer.poll(_POLL_S)  # news of the leader come while one waits
+                continue
+            if found is not None:
+                return found[0], found[1]
+        raise BrokerUnreachableError(
+            f"Kafka did not say what {topic} holds ({reason}); restart when the broker is well again"
+        )
 
     def messages(self, topic: str, partition: int, start: int, end: int) -> Iterator[Message]:
         """Messages at offsets ``[start, end)``."""

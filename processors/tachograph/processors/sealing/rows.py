@@ -1,7 +1,6 @@
 """Rows of sealed records and checkpoints. Every column is taken from what was sealed; nothing is said twice."""
 
 from collections.abc import Mapping
-from datetime import UTC, datetime
 from typing import Any
 
 from tachograph.processors.rows.records import decision_body
@@ -10,16 +9,15 @@ from tachograph.processors.sealing.head import LogHead
 from tachograph.processors.sealing.seal import Sealed
 from tachograph.schemas.canonical import sealed_bytes
 from tachograph.schemas.proofs.encoding import to_base64
-from tachograph.schemas.proofs.keys import micros
 
 
-def record_row(sealed: Sealed, append_time: int) -> Row:
-    """A row of ``decision_records``."""
+def record_row(sealed: Sealed, proposal: Mapping[str, Any], append_time: int) -> Row:
+    """A row of ``decision_records``. Times are the proposal's own: the sealed text says the same."""
     content, record, audit = sealed.content, sealed.record, sealed.content["audit"]
     said = dict(content) | {
-        "occurred_at": moment(content["occurred_at"]),
+        "occurred_at": proposal["occurred_at"],
         "outputs": sealed_bytes(content["outputs"]).decode(),
-        "approvals": [given | {"decided_at": moment(given["decided_at"])} for given in content["approvals"]],
+        "approvals": proposal["approvals"],
     }
     return (
         identity(said, append_time)
@@ -34,7 +32,7 @@ def record_row(sealed: Sealed, append_time: int) -> Row:
             "record_hash": record.record_hash,
             "signed_by": audit["signed_by"],
             "signature": record.signature,
-            "sealed_at": moment(audit["sealed_at"]),
+            "sealed_at": sealed.head.sealed_at,
             "body": record.body,
         }
     )
@@ -53,11 +51,6 @@ def checkpoint_row(tenant_id: str, head: LogHead, note: str, signed_by: str) -> 
         "occurred_at": head.sealed_at,
         "anchor": None,
     }
-
-
-def moment(text: str) -> int:
-    """Microseconds since 1970 of a moment as it is sealed."""
-    return micros(datetime.strptime(text, "%Y-%m-%dT%H:%M:%S.%fZ").replace(tzinfo=UTC))
 
 
 def sealed_fact(content: Mapping[str, Any]) -> dict[str, Any]:

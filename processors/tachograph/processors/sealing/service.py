@@ -10,15 +10,18 @@ other's records before it appends; and where even that is too late it appends th
 """
 
 import asyncio
+import contextlib
 import json
 import logging
 import threading
+import time
 from collections.abc import Callable, Sequence
 from itertools import groupby
 from typing import Any, Final
 
 from confluent_kafka import Consumer, KafkaException, TopicPartition
 from confluent_kafka import Message as KafkaMessage
+from prometheus_client import REGISTRY, generate_latest
 
 from tachograph.processors.catalog.load import load_catalog
 from tachograph.processors.catalog.shipped import decisions_folder
@@ -26,14 +29,19 @@ from tachograph.processors.deadletters import RawRecord
 from tachograph.processors.errors import WorkerCrashedError
 from tachograph.processors.names import TopicNames
 from tachograph.processors.outputs import Outputs
+from tachograph.processors.sealing import metrics
+from tachograph.processors.sealing.anchors import open_anchors
 from tachograph.processors.sealing.custodians import open_signer
 from tachograph.processors.sealing.custody import Signer
 from tachograph.processors.sealing.errors import HeadError
+from tachograph.processors.sealing.keeper import HeadsKeeper
 from tachograph.processors.sealing.key_set import KeySetFile, create_keys, key_set_of
-from tachograph.processors.sealing.partition import Sealing
+from tachograph.processors.sealing.partition import Made, Sealing
 from tachograph.processors.sealing.reader import RangeReader
 from tachograph.processors.sealing.recovery import Lane, Recovery
+from tachograph.schemas.errors import TachographError
 from tachograph.schemas.settings import Settings
+from tachograph.schemas.status_server import StatusServer
 from tachograph.schemas.wire import Codec
 from tachograph.schemas.wire.registry import ConfluentRegistry
 
@@ -42,6 +50,10 @@ __all__ = ["run_sealer"]
 log = logging.getLogger(__name__)
 
 _POLL_S: Final = 0.2
+_LEADING: Final = 0
+"""Partition whose sealer publishes the heads of all logs."""
+_SILENT_S: Final = 600.0
+"""Time without a round of the loop after which it counts as hung. Reading a long log back takes minutes."""
 
 Moment = Callable[[str], None]
 """Called at ``judged``, ``warned``, ``sealed``, ``checkpointed`` and ``committed``: where a test pulls the plug."""
@@ -71,12 +83,22 @@ def run_sealer(
         outputs or reading,
         int(settings.sealer.run_silence_s * 1_000_000),
     )
-    asyncio.run(_Service(settings, sealing, keys, stop, moment).run())
+    service = _Service(settings, sealing, keys, stop=stop, moment=moment, heads_signer=signer or open_signer(settings))
+    sealer = settings.sealer
+    with StatusServer.at(sealer.http_host, sealer.http_port, service, setting="sealer.http_port"):
+        asyncio.run(service.run())
 
 
 class _Service:
     def __init__(
-        self, settings: Settings, sealing: Sealing, keys: KeySetFile, stop: threading.Event, moment: Moment
+        self,
+        settings: Settings,
+        sealing: Sealing,
+        keys: KeySetFile,
+        *,
+        stop: threading.Event,
+        moment: Moment,
+        heads_signer: Signer,
     ) -> None:
         self._keys = keys
         self._settings = settings
@@ -88,26 +110,51 @@ class _Service:
         self._outputs = Outputs(settings)
         self._reader = RangeReader(settings, settings.sealer.group_id)
         self._recovery = Recovery(self._reader, sealing)
+        self._keeper = HeadsKeeper(settings, sealing, heads_signer, open_anchors(settings))
+        self._heard_at = time.monotonic()
         self._lanes: dict[int, Lane] = {}
         self._given: dict[int, int] = {}
         """Partitions that were assigned and are not recovered yet, with the offset where they were done."""
+
+    def metrics(self) -> bytes:
+        """Every metric."""
+        return generate_latest(REGISTRY)
+
+    def dead(self) -> str | None:
+        """Whether the loop goes round."""
+        if time.monotonic() - self._heard_at < _SILENT_S:
+            return None
+        return f"the sealer has not asked Kafka for anything for {_SILENT_S:g} s"
+
+    def not_ready(self) -> str | None:
+        """What the sealer waits for."""
+        return None if self._lanes else "the sealer has no partitions yet"
 
     async def run(self) -> None:
         self._consumer.subscribe(
             [self._topic], on_assign=self._on_assign, on_revoke=self._on_revoke, on_lost=self._on_revoke
         )
         log.info("sealer: reading %s", self._topic)
+        heads = asyncio.create_task(self._keeper.run())
         try:
             while not self._stop.is_set():
+                if heads.done():
+                    heads.result()  # it ends by an error only, which ends us
+                self._heard_at = time.monotonic()
                 batch = await asyncio.to_thread(self._consumer.consume, self._settings.sealer.batch_size, _POLL_S)
                 self._with.keys = self._keys.read()
                 await self._recover()
+                self._keeper.leading = _LEADING in self._lanes
                 for partition, messages in groupby(
                     sorted(filter(_usable, batch), key=_place), lambda message: message.partition() or 0
                 ):
                     if partition in self._lanes:
                         await self._take(partition, self._lanes[partition], list(messages))
         finally:
+            heads.cancel()
+            with contextlib.suppress(asyncio.CancelledError, TachographError):
+                await heads
+            self._keeper.close()
             self._consumer.close()
             self._reader.close()
             self._outputs.close()
@@ -135,6 +182,8 @@ class _Service:
             await self._outputs.store(sealer.checkpoints(made.touched))
             self._moment("checkpointed")
             log.info("sealer: partition %d: %d sealed, %d blocked", partition, len(made.records), made.blocked)
+        _count(made)
+        metrics.POSITION.labels(str(partition)).set(sealer.position)
         self._commit(partition, sealer.low_offset, sealer.position)
         self._moment("committed")
 
@@ -163,6 +212,14 @@ class _Service:
         for place in partitions:
             self._given.pop(place.partition, None)
             self._lanes.pop(place.partition, None)
+
+
+def _count(made: Made) -> None:
+    for status, count in made.statuses.items():
+        metrics.RECORDS.labels(status).inc(count)
+    for rule, count in made.rules.items():
+        metrics.BLOCKED.labels(rule).inc(count)
+    metrics.DEAD_LETTERS.inc(made.dead)
 
 
 def _done(place: TopicPartition) -> int:

@@ -143,6 +143,7 @@ class SocketSigner:
     def close(self) -> None:
         """Hang up."""
         if self._connection is not None:
+            self._answers.close()
             self._connection.close()
         self._connection = None
 
@@ -170,8 +171,13 @@ class SocketSigner:
     def _connect(self) -> None:
         connection = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         connection.settimeout(_TIMEOUT_S)
-        connection.connect(str(self._path))
-        if peer_uid(connection) != self._owner:
+        try:
+            connection.connect(str(self._path))
+            known = peer_uid(connection) == self._owner
+        except OSError:
+            connection.close()
+            raise
+        if not known:
             connection.close()
             raise CustodyError(f"the socket is answered by another user than expected: {self._path}")
         self._connection, self._answers = connection, connection.makefile("rb")

@@ -36,6 +36,7 @@ class RunCore:
         self.recorder = recorder
         self.replay = replay
         """What serves the run's calls, if it is one that is run again."""
+        self.agent_id = tracer.agent_id
         self.run_id = start.run_id
         self.trace_id = start.trace_id
         self.session_id = start.session_id

@@ -1,7 +1,7 @@
 """What an agent says about a run: decisions, signals, proposals, and what was in its context."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tachograph.producers.deciding import Deciding, Proposing, Signalling, names
 from tachograph.producers.errors import RecordRefusedError
@@ -11,6 +11,9 @@ from tachograph.producers.proposals import proposal_body
 from tachograph.producers.run.core import RunCore
 from tachograph.producers.step import Step
 from tachograph.schemas.enums import DecisionType, SignalType
+
+if TYPE_CHECKING:
+    from tachograph.producers.records import GovernedDecision
 
 
 class ObservingRun(RunCore):
@@ -146,7 +149,7 @@ class ObservingRun(RunCore):
         """
         return Proposing(self._whole, fields)
 
-    def propose_record(self, **fields: Any) -> str | None:
+    def propose_record(self, *, _before: Callable[[], None] | None = None, **fields: Any) -> str | None:
         """Propose a governed decision, to be checked and sealed. Returns the event id.
 
         ::
@@ -155,14 +158,25 @@ class ObservingRun(RunCore):
 
         Fields are those of RecordProposal, less the envelope; ``record_id`` is made if not given. Read-only decisions
         are proposed too where they affect a user, a later workflow or memory.
-        ``replay`` binds the tool calls and prompts of the run so far unless given.
+        ``replay`` binds the tool calls and prompts of the run so far unless given. `governed_decision` builds all of it
+        piece by piece.
         """
 
         def body() -> dict[str, Any]:
+            if _before is not None:
+                _before()
             replay = None if fields.get("replay") is not None else self.transcript.packet()
             return proposal_body(self.recorder, fields if replay is None else {**fields, "replay": replay})
 
         return self.recorder.record("RecordProposal", body)
+
+    def governed_decision(
+        self, decision_key: str, decision_version: str, *, subjects: Iterable[str], **fields: Any
+    ) -> "GovernedDecision":
+        """Build the records of a governed decision piece by piece. See GovernedDecision."""
+        from tachograph.producers.records import GovernedDecision  # noqa: PLC0415 - not at import: few agents need it
+
+        return GovernedDecision(self._whole, decision_key, decision_version, subjects=subjects, **fields)
 
     def context(self, step: Step | str | None = None, **fields: Any) -> ContextBuilder:
         """Build the context manifest of a step (the current one unless given). See ContextBuilder.
