@@ -99,13 +99,6 @@ def common(
         os.environ[f"{ENV_PREFIX}HOME"] = str(home)
 
 
-def command_names() -> set[str]:
-    """Names of the commands and groups there are."""
-    from typer.main import get_command  # noqa: PLC0415 - only for those who ask
-
-    return set(get_command(app).commands)  # type: ignore[attr-defined]  # a group has commands
-
-
 def run() -> None:
     """Run a command. Errors we know are sentences; anything else is a bug and keeps its traceback."""
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
