@@ -26,7 +26,7 @@ def test_help_teaches_what_people_do(tmp_path: Path) -> None:
     answer = tachograph("--help", home=tmp_path)
     assert answer.returncode == 0
     assert answer.stdout.count("•") == 5
-    for command in ("demo", "up", "runs", "report RUN", "violations tail", "doctor"):
+    for command in ("demo", "up", "runs", "report RUN", "console", "doctor"):
         assert f"tachograph {command}" in answer.stdout
     for panel in ("Start here", "Read what happened", "Prove it", "Run the pipeline", "Look after it"):
         assert panel in answer.stdout

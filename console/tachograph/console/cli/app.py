@@ -53,7 +53,7 @@ app = typer.Typer(
         "* `tachograph demo`: see it work; starts everything, lets a scripted agent work, shows what came of it\n\n"
         "* `tachograph up`: start Kafka, ClickHouse and the pipeline on this machine\n\n"
         "* `tachograph runs`, then `tachograph report RUN`: what an agent asked, saw, decided and did\n\n"
-        "* `tachograph violations tail`: what is going wrong right now\n\n"
+        "* `tachograph console`: the same as pages in a browser, and what is going wrong right now\n\n"
         "* `tachograph doctor`: when something does not work; says what to do\n\n"
         "Data goes to stdout, the rest to stderr; `--json` wherever there is a table. Exit codes: 0 done, 1 failed, "
         "2 wrong call or setting, 130 interrupted."
@@ -97,13 +97,6 @@ def common(
     if home is not None:
         # Children of this process must find the same folder.
         os.environ[f"{ENV_PREFIX}HOME"] = str(home)
-
-
-def command_names() -> set[str]:
-    """Names of the commands and groups there are."""
-    from typer.main import get_command  # noqa: PLC0415 - only for those who ask
-
-    return set(get_command(app).commands)  # type: ignore[attr-defined]  # a group has commands
 
 
 def run() -> None:

@@ -1,6 +1,7 @@
 """``tachograph demo``: the whole thread, from an agent's record to a report about it."""
 
 import logging
+import re
 import sys
 import time
 from collections.abc import Mapping, Sequence
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from tachograph.console.demo.outcome import Outcome
     from tachograph.console.demo.recording import Recorded
     from tachograph.console.demo.scenario import Scenario
+    from tachograph.deploy.stack import LocalStack
 
 LAND_TIMEOUT_S = 120.0
 """All processes start within seconds; a busy laptop may take a minute."""
@@ -48,6 +50,12 @@ QUERY_TO_TRY = (
 JQ_TO_TRY = "jq 'select(.success == false)'"
 
 
+PAGES_TIMEOUT_S = 30.0
+"""The web console starts in a second or two."""
+
+_ADDRESS = re.compile(r"http://\S+/login\?token=\S+")
+
+
 class NotLandedError(TachographError):
     """Records were published and did not become queryable in time."""
 
@@ -73,9 +81,27 @@ def demo(
         settings = prepare(stack)
         play(settings, audit=audit)
         if keep:
+            serve_pages(stack)
             note("The stack stays up until Ctrl-C.")
             stack.run_until_signal()
         note("stopping ...")
+
+
+def serve_pages(stack: "LocalStack") -> None:
+    """Start the web console beside the stack, and say where it is."""
+    command = [sys.executable, "-m", "tachograph.console.main", "console", "--port", "0"]
+    log = stack.state.log("console")
+    before = log.stat().st_size if log.exists() else 0
+    stack.start_children([("console", command)])
+    deadline = time.monotonic() + PAGES_TIMEOUT_S
+    while time.monotonic() < deadline:
+        said = log.read_bytes()[before:].decode(errors="replace") if log.exists() else ""
+        found = _ADDRESS.search(said)
+        if found is not None:
+            OUT.print(f"\nAll of this as pages, for one browser, once: {found[0]}", soft_wrap=True)
+            return
+        time.sleep(0.1)
+    note(f"the web console did not say where it is; its log is {log}. `tachograph console` starts another")
 
 
 def play(settings: Settings, *, audit: bool = False, parts: Sequence[str] = tuple(CHILDREN)) -> None:
@@ -184,17 +210,14 @@ def show_report(settings: Settings, run_id: str) -> None:
 
 def point_the_way(settings: Settings, recorded: "Recorded") -> None:
     """Where to look next."""
-    from tachograph.console.cli.app import command_names  # noqa: PLC0415 - that module imports this one
-
     OUT.print()
     OUT.print(
         f"Data is in {settings.home}, served by ClickHouse at "
         f"http://{settings.clickhouse.host}:{settings.clickhouse.http_port} while the stack runs.",
         soft_wrap=True,
     )
-    OUT.print("Keep it running with `make demo ARGS=--keep`, or start it again with `tachograph up`. Then:")
-    if "console" in command_names():
-        OUT.print("  tachograph console                       # all of this as pages; prints their address")
+    OUT.print("`make demo ARGS=--keep` leaves it running and serves the pages; `tachograph up` starts it again. Then:")
+    OUT.print("  tachograph console")
     OUT.print(f"  tachograph report {recorded.run_ids[2]} --format html -o report.html", soft_wrap=True)
     OUT.print(f"  tachograph diff {recorded.run_ids[0]} {recorded.run_ids[1]}", soft_wrap=True)
     OUT.print(f'  tachograph query "{QUERY_TO_TRY}"', soft_wrap=True)

@@ -14,8 +14,8 @@ CARE: Final = "Look after it"
 _COMMANDS: Final = {
     START: ("demo", "up", "status", "down", "doctor", "console"),
     READ: ("runs", "report", "diff", "query", "violations", "slo", "artifacts"),
-    PROVE: ("verify", "replay", "records", "catalog", "keys", "evidence"),
-    RUN: ("worker", "sink", "snapshots", "sealer", "evaluators", "alerts", "topics", "migrate"),
+    PROVE: ("verify", "evidence", "proof", "replay", "recording", "keys", "catalog"),
+    RUN: ("worker", "sink", "snapshots", "sealer", "signer", "evaluators", "alerts", "topics", "migrate"),
     CARE: ("rules", "prices", "retention", "redact", "spool", "dlq", "config"),
 }
 """In the order in which they are shown. A command that is not named is shown in the last group."""

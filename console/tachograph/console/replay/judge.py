@@ -10,14 +10,14 @@ from typing import Any, Final
 
 from tachograph.console.replay.groups import explained_by, type_of_column, type_of_pin, type_of_verdict
 from tachograph.console.replay.packet import Diff, Packet
-from tachograph.console.replay.values import hash_of, moment, same
+from tachograph.console.replay.values import hash_of, same
 from tachograph.processors.records.memory import Memory, SealedFact
 from tachograph.processors.records.validate import Verdict, validate
 from tachograph.processors.rows.records import decision_body
 from tachograph.processors.sealing.errors import CustodyError, UnsealableError
 from tachograph.processors.sealing.head import LogHead
 from tachograph.processors.sealing.partition import readable
-from tachograph.processors.sealing.rows import record_row, sealed_fact
+from tachograph.processors.sealing.rows import moment, record_row, sealed_fact
 from tachograph.processors.sealing.seal import Sealed, seal
 from tachograph.schemas.enums import ReplayStatus
 from tachograph.schemas.proofs.chain import GENESIS

@@ -1,11 +1,9 @@
 """Comparing what was made with what is stored, and naming values without showing them."""
 
 from collections.abc import Mapping
-from datetime import datetime
 from typing import Any
 
 from tachograph.schemas.canonical import sha256_hex
-from tachograph.schemas.proofs.keys import micros
 
 
 def same(made: Any, stored: Any) -> bool:
@@ -20,8 +18,3 @@ def same(made: Any, stored: Any) -> bool:
 def hash_of(value: Any) -> str:
     """A value as a difference may name it."""
     return "sha256:" + sha256_hex(repr(value).encode())
-
-
-def moment(text: str) -> int:
-    """Microseconds since 1970 of a moment as it is sealed."""
-    return micros(datetime.fromisoformat(text))

@@ -25,7 +25,7 @@ WHERE tenant_id = {tenant:String} AND log_id IN {logs:Array(String)} GROUP BY lo
 PRICES_SQL: Final = """
 SELECT provider, model,
     (argMax(tuple(input_usd_per_mtok, output_usd_per_mtok), (effective_from, loaded_at)) AS price).1, price.2
-FROM model_prices WHERE model IN {models:Array(String)} AND effective_from <= fromUnixTimestamp({at:Int64}, 'UTC')
+FROM model_prices WHERE model IN {models:Array(String)} AND effective_from <= toDateTime({at:Int64}, 'UTC')
 GROUP BY provider, model
 """
 
