@@ -1,10 +1,19 @@
 """What a run did so far, as hashes: a proposal binds it, so that a replay can tell whether the stores still hold it."""
 
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-if TYPE_CHECKING:
-    from tachograph.schemas.transcripts import Entry
+from tachograph.schemas.transcripts import (
+    CONTEXT,
+    TRANSCRIPT,
+    Entry,
+    call_entry,
+    chain,
+    content_name,
+    manifest_entry,
+    packet_id,
+    prompt_entry,
+)
 
 
 class Transcript:
@@ -31,23 +40,17 @@ class Transcript:
         skipped: bool,
     ) -> None:
         """A tool call ended. Input and output are pairs of captured text and pointer."""
-        from tachograph.schemas.transcripts import call_entry  # noqa: PLC0415 - importing the tracer must be cheap
-
         entry = call_entry(tool_use_id, tool_name, _named(given), _named(output), error_type, skipped=skipped)
         with self._lock:
             self._calls.append(entry)
 
     def prompted(self, span_id: str, bundle_hash: str | None) -> None:
         """A model was given a prompt."""
-        from tachograph.schemas.transcripts import prompt_entry  # noqa: PLC0415 - as above
-
         with self._lock:
             self._contexts.append(prompt_entry(span_id, bundle_hash))
 
     def compiled(self, manifest_id: str, prefix_hash: str) -> None:
         """A context manifest was recorded."""
-        from tachograph.schemas.transcripts import manifest_entry  # noqa: PLC0415 - as above
-
         with self._lock:
             self._contexts.append(manifest_entry(manifest_id, prefix_hash))
 
@@ -57,8 +60,6 @@ class Transcript:
 
     def packet(self) -> dict[str, str] | None:
         """The ``replay`` fields of a proposal; None if there is nothing to bind, or not all of it."""
-        from tachograph.schemas.transcripts import CONTEXT, TRANSCRIPT, chain, packet_id  # noqa: PLC0415 - as above
-
         with self._lock:
             calls, contexts = list(self._calls), list(self._contexts)
         if not self._is_whole or not (calls or contexts):
@@ -71,7 +72,5 @@ class Transcript:
 
 
 def _named(content: tuple[str | None, dict[str, Any] | None]) -> str | None:
-    from tachograph.schemas.transcripts import content_name  # noqa: PLC0415 - as above
-
     text, pointer = content
     return content_name(text, None if pointer is None else pointer["artifact_id"])
