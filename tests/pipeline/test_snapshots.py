@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tachograph.console.database import Reader, reader
+from tachograph.processors.sealing.key_set import create_keys
 from tachograph.processors.snapshots import of_failure
 from tachograph.processors.snapshots.rows import snapshot_row
 from tachograph.schemas.settings import ArtifactSettings, Settings
@@ -164,6 +165,11 @@ def test_samples_are_kept_and_removals_are_on_record(stack: Settings, tmp_path: 
         assert (key_, status, reason, count) == ("tachograph.erasure", "DECIDED", "request 7", 2)
         assert subjects == [f"subject:{told['subject_name']}"]
         assert (completeness, violations) == ("complete", 0)
+        create_keys(stack)
+        sealed = "SELECT status, retention FROM decision_records WHERE record_id = {agent:String}"
+        with Part("sealer", stack, tmp_path / "sealer.log", **QUICK) as sealer:
+            wait_for(lambda: rows(database, sealed, told["record_id"]) != [], sealer.log_tail, *parts, sealer)
+        assert rows(database, sealed, told["record_id"]) == [("DECIDED", "protected")]
         again = tachograph(stack, "artifacts", "erase", "--run", run.run_id, "--reason", "x", "--yes", "--json", **own)
         assert json.loads(again.stdout) == told
     gone = tachograph(stack, "artifacts", "get", artifact, "--capture-key", str(key), **own)
