@@ -9,7 +9,7 @@ export PYTHONPATH :=
 RUN := .venv/bin/
 STAMP := .venv/.installed
 
-.PHONY: help install format check test bench demo clean
+.PHONY: help install format check test browser images bench demo clean
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -34,8 +34,24 @@ check: $(STAMP) ## lint, types, import contracts, layout
 	$(RUN)lint-imports
 	$(RUN)python -m pytest -q tests/layout
 
-test: $(STAMP) ## the whole suite, on a real Kafka broker and a real ClickHouse server
+# Every worker has its own servers. Much of the suite waits for them, so three suit two cores.
+WORKERS ?= 3
+
+test: $(STAMP) browser ## the whole suite, on a real Kafka broker and a real ClickHouse server
 	$(RUN)python -m pytest
+
+# Debian's own package, if it is missing and we may install one. Without it the browser tests are skipped, and say so.
+CHROMIUM := $(shell command -v chromium 2>/dev/null || command -v chromium-browser 2>/dev/null)
+SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo -n)
+browser: ## Chromium for the console's tests in a browser
+ifeq ($(CHROMIUM),)
+	-@command -v apt-get >/dev/null && $(SUDO) true 2>/dev/null && $(SUDO) apt-get update -qq \
+	  && $(SUDO) env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >/dev/null \
+	  || echo "no Chromium here: the tests in a browser are skipped; install the package chromium to run them" >&2
+endif
+
+images: $(STAMP) browser ## the README's screenshots, made by the console's tests
+	TACHOGRAPH_IMAGES=docs/images $(RUN)python -m pytest -q tests/console/web/test_browser.py
 
 BENCH_STAMP := .venv-bench/.installed
 $(BENCH_STAMP): pyproject.toml uv.lock $(filter .tools/bin/uv,$(UV))

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from benchmarks import latency, memory, recorder, sink, worker
+from benchmarks import console, latency, memory, questions, recorder, sealing, sink, worker
 from benchmarks.report import Result
 from tachograph.deploy.stack import running_servers
 from tachograph.deploy.topics import apply_topics
@@ -21,6 +21,10 @@ PARTS: Final = {
     "latency": latency.measure,
     "memory": memory.measure,
     "recorder": recorder.measure,
+    "questions": questions.measure,
+    "objectives": questions.measure_objectives,
+    "sealing": sealing.measure,
+    "console": console.measure,
 }
 
 

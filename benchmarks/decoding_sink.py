@@ -12,7 +12,6 @@ from tachograph.schemas.tables import BY_NAME
 from tachograph.schemas.topics import row_topic
 from tachograph.schemas.wire import Codec
 
-TABLE: Final = "bench_decoded"
 SOURCE: Final = "tool_calls"
 
 
@@ -42,7 +41,7 @@ def main(settings: Settings) -> None:
             for message in batch:
                 row = codec.decode(message.value()).record
                 rows.append([*(row[name] for name in columns), message.partition(), message.offset()])
-            client.insert(TABLE, rows, column_names=[*columns, "_partition", "_offset"])
+            client.insert(SOURCE, rows, column_names=[*columns, "_partition", "_offset"])
             consumer.commit(asynchronous=False)
             batch = []
 

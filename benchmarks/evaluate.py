@@ -1,12 +1,15 @@
 """Time of one evaluation with every built-in check on: ``python -m benchmarks.evaluate``. Needs no server."""
 
+import shutil
 import time
+from pathlib import Path
 
 from tests.schemas import samples
 
 from benchmarks.report import Figure
 from benchmarks.workload import PROSE
 from tachograph.processors.evaluate import Evaluator, RulePacks, RunFacts
+from tachograph.processors.evaluate.catalog import default_folder
 from tachograph.processors.evaluate.packs import read_pack
 from tachograph.schemas.wire import Codec, to_avro
 
@@ -28,6 +31,13 @@ rules:
 - {id: network_hosts, check: network_hosts, with: {hosts: ["*.example.com"]}}
 - {id: tools_allowed, check: tools_allowed, with: {tools: ["*"]}}
 """
+
+
+def every_check(folder: Path) -> Path:
+    """A folder of rules with every built-in check in it: those that ship, and a pack of the rest."""
+    shutil.copytree(default_folder(), folder)
+    (folder / "every-check.yaml").write_text(EVERY_CHECK, encoding="utf-8")
+    return folder
 
 
 def measure() -> list[Figure]:

@@ -63,7 +63,8 @@ def publish(settings: Settings, first: int, count: int) -> dict[str, float]:
     begin = time.perf_counter()
     for number in range(first, first + count):
         event, run = f"{LABEL}{number:08}", f"{LABEL}run-{number % 100:04}"
-        record = template | {"event_id": event, "trace_id": run, "run_id": run, "seq": number // 100}
+        names = {"event_id": event, "trace_id": run, "run_id": run, "span_id": f"{number:016x}"}
+        record = template | names | {"seq": number // 100}
         value = codec.encode("DecisionEvent", record)
         producer.poll(max(0.0, begin + (number - first) / RATE - time.perf_counter()))
         published[event] = time.perf_counter()

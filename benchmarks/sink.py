@@ -1,4 +1,7 @@
-"""Sink rows/s without decoding against decode-and-insert, on the same rows, from process to table."""
+"""Sink rows/s against decode-and-insert, and against the floor: the same rows, encoded beforehand, posted as they are.
+
+All three write to the same table, with the same rollups behind it.
+"""
 
 import os
 import subprocess
@@ -9,7 +12,7 @@ from pathlib import Path
 import clickhouse_connect
 from clickhouse_connect.driver.client import Client
 
-from benchmarks import decoding_sink
+from benchmarks import decoding_sink, native_floor
 from benchmarks.report import Ratio, Result
 from benchmarks.workload import load, steady_rate, tool_call_rows
 from tachograph.schemas.settings import Settings
@@ -18,6 +21,7 @@ from tachograph.schemas.topics import row_topic
 ROWS = 200_000
 BATCH = "10000"
 GOAL = 2.0
+FLOOR_GOAL = 0.4
 
 
 def measure(settings: Settings, folder: Path) -> list[Result]:
@@ -37,12 +41,19 @@ def measure(settings: Settings, folder: Path) -> list[Result]:
         password=settings.clickhouse.migrate_password.get_secret_value(),
         database=settings.clickhouse.database,
     )
-    client.command(f"CREATE TABLE {decoding_sink.TABLE} AS {decoding_sink.SOURCE}")
+    table = decoding_sink.SOURCE
     ours = ["-m", "tachograph.console.main", "sink", "--instance", "bench"]
     theirs = ["-m", "benchmarks.decoding_sink", str(settings.home)]
-    rate = landing_rate(settings, folder, client, ours, decoding_sink.SOURCE)
-    reference = landing_rate(settings, folder, client, theirs, decoding_sink.TABLE)
-    return [Ratio("sink without decoding", rate, "decode and insert", reference, GOAL, "rows/s")]
+    rate = landing_rate(settings, folder, client, ours, table)
+    blocks = native_floor.encoded(client, table, int(BATCH))
+    client.command(f"TRUNCATE TABLE {table}")
+    floor = native_floor.posting_rate(settings, table, blocks)
+    client.command(f"TRUNCATE TABLE {table}")
+    reference = landing_rate(settings, folder, client, theirs, table)
+    return [
+        Ratio("sink without decoding", rate, "decode and insert", reference, GOAL, "rows/s"),
+        Ratio("sink without decoding", rate, "encoded rows posted as they are", floor, FLOOR_GOAL, "rows/s"),
+    ]
 
 
 def landing_rate(settings: Settings, folder: Path, client: Client, command: Sequence[str], table: str) -> float:

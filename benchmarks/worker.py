@@ -1,4 +1,4 @@
-"""Worker events/s against a plain confluent-kafka consumer that only decodes the same events."""
+"""Worker events/s, every built-in check on, against a plain consumer that only decodes the same events."""
 
 import os
 import subprocess
@@ -8,14 +8,15 @@ from pathlib import Path
 
 from confluent_kafka import Consumer
 
+from benchmarks.evaluate import every_check
 from benchmarks.report import Ratio, Result
 from benchmarks.workload import decision_events, load, steady_rate, stored
 from tachograph.schemas.settings import Settings
 from tachograph.schemas.topics import EVENTS, row_topic
 from tachograph.schemas.wire import Codec
 
-EVENTS_COUNT = 40_000
-RUNS = 400
+EVENTS_COUNT = 20_000
+RUNS = 200
 GOAL = 0.10
 
 
@@ -26,7 +27,7 @@ def measure(settings: Settings, folder: Path) -> list[Result]:
     rate = worker_rate(settings, folder)
     after = plain_rate(settings, "bench-plain-2")
     reference = (before + after) / 2
-    return [Ratio("worker", rate, "plain consumer that decodes", reference, GOAL, "events/s")]
+    return [Ratio("worker with every check", rate, "plain consumer that decodes", reference, GOAL, "events/s")]
 
 
 def plain_rate(settings: Settings, group: str) -> float:
@@ -48,7 +49,8 @@ def plain_rate(settings: Settings, group: str) -> float:
 
 def worker_rate(settings: Settings, folder: Path) -> float:
     """Run the worker as its own process until every event has its row."""
-    environment = os.environ | {"TACHOGRAPH_HOME": str(settings.home)}
+    rules = {"TACHOGRAPH_EVALUATE__RULES": str(every_check(folder / "rules"))}
+    environment = os.environ | {"TACHOGRAPH_HOME": str(settings.home)} | rules
     with (folder / "worker.log").open("wb") as log:
         process = subprocess.Popen(
             [sys.executable, "-m", "tachograph.console.main", "worker", "--instance", "bench"],

@@ -19,14 +19,22 @@ LOOK_EVERY_S = 0.25
 PROSE = "The parser drops the last token of a line that ends in a comment; the test expects it to be kept. "
 
 
+FAULTY_ONE_IN = 50
+"""Events of which one breaks a rule: its output is prose where JSON was asked for."""
+
+
 def decision_events(count: int, runs: int) -> Iterator[tuple[bytes, bytes]]:
-    """Keys and values of DecisionEvents of about 2 KB."""
+    """Keys and values of DecisionEvents of about 2 KB, of agents that mostly do as they should."""
     codec, template = Codec(), to_avro(samples.DECISION_EVENT)
     template["prompt_provenance"]["prompt_bundle"]["messages"][2]["content"] = PROSE * 8
-    template["model_output"]["output_raw"] = PROSE * 3
+    request = template["request"]
+    template["request"] = request | {"context": request["context"] | {"branch": "fix/parser"}}
+    outputs = [template["model_output"] | {"output_raw": text} for text in (PROSE * 3, f'{{"plan": "{PROSE * 3}"}}')]
     for number in range(count):
-        trace_id = f"trace-{number % runs:08}"
-        record = template | {"event_id": f"bench-{number:012}", "trace_id": trace_id, "seq": number // runs}
+        run_id, trace_id = f"bench-run-{number % runs:08}", f"trace-{number % runs:08}"
+        names = {"event_id": f"bench-{number:012}", "run_id": run_id, "trace_id": trace_id, "span_id": f"{number:016x}"}
+        record = template | names | {"seq": number // runs, "session": template["session"] | {"run_id": run_id}}
+        record["model_output"] = outputs[number % FAULTY_ONE_IN > 0]
         yield trace_id.encode(), codec.encode("DecisionEvent", record)
 
 
@@ -72,7 +80,7 @@ def stored(settings: Settings, topic: str) -> int:
     return sum(end - start for start, end in ends)
 
 
-def steady_rate(progress: Callable[[], int], total: int, *, timeout_s: float = 180.0) -> float:
+def steady_rate(progress: Callable[[], int], total: int, *, timeout_s: float = 600.0) -> float:
     """Units per second from the first one seen to the last, so that starting up does not count."""
     deadline, first, first_at = time.monotonic() + timeout_s, 0, 0.0
     while True:

@@ -50,6 +50,7 @@ def container_servers(home: Path) -> Iterator[Settings]:
         compose_env,
         passwords
         | {
+            "COMPOSE_PROJECT_NAME": f"tachograph-test-{secrets.token_hex(4)}",  # parallel workers have one each
             "TACHOGRAPH_CLICKHOUSE_ADMIN_PASSWORD": secrets.token_hex(24),
             "TACHOGRAPH_LOCAL__KAFKA_PORT": str(kafka_port),
             "TACHOGRAPH_LOCAL__CLICKHOUSE_HTTP_PORT": str(http_port),

@@ -21,12 +21,39 @@ def tachograph(*arguments: str, home: Path, **environment: str) -> subprocess.Co
     )
 
 
-def test_help_teaches_what_people_do_first(tmp_path: Path) -> None:
-    """The first screen names the five commands a newcomer needs."""
+def test_help_teaches_what_people_do(tmp_path: Path) -> None:
+    """The first screen names the five things, and groups the commands."""
     answer = tachograph("--help", home=tmp_path)
     assert answer.returncode == 0
-    for command in ("demo", "up", "status", "runs", "query"):
+    assert answer.stdout.count("•") == 5
+    for command in ("demo", "up", "runs", "report RUN", "console", "doctor"):
         assert f"tachograph {command}" in answer.stdout
+    for panel in ("Start here", "Read what happened", "Prove it", "Run the pipeline", "Look after it"):
+        assert panel in answer.stdout
+
+
+def test_commands_are_completed(tmp_path: Path) -> None:
+    """Two letters are enough for two candidates."""
+    program = Path(sys.executable).parent / "tachograph"
+    words = {"COMP_WORDS": "tachograph re", "COMP_CWORD": "1", "_TACHOGRAPH_COMPLETE": "complete_bash"}
+    answer = subprocess.run(
+        [program], check=False, capture_output=True, text=True, env=os.environ | words | {"HOME": str(tmp_path)}
+    )
+    assert {"report", "redact"} <= set(answer.stdout.split())
+
+
+def test_no_color_is_heeded(tmp_path: Path) -> None:
+    """Even where colours are forced, as CI systems do."""
+    plain = tachograph("topics", "list", home=tmp_path, FORCE_COLOR="1")
+    assert "\x1b[3" not in plain.stdout
+
+
+def test_a_narrow_terminal_gets_a_list_for_each_row(tmp_path: Path) -> None:
+    """Nothing is wider than the terminal, and nothing is torn into columns of three letters."""
+    answer = tachograph("topics", "list", home=tmp_path, COLUMNS="50")
+    assert answer.returncode == 0
+    assert max(len(line.rstrip()) for line in answer.stdout.splitlines()) <= 50
+    assert "tachograph.dlq.v1" in answer.stdout
 
 
 def test_config_show_masks_secrets(tmp_path: Path) -> None:
@@ -56,6 +83,7 @@ def test_a_wrong_setting_is_a_sentence_and_exit_code_2(tmp_path: Path) -> None:
     [
         pytest.param(("topics", "apply"), "Kafka at 127.0.0.1:9 cannot be used", id="topics without a broker"),
         pytest.param(("runs",), "ClickHouse at http://127.0.0.1:9 does not answer", id="runs without ClickHouse"),
+        pytest.param(("report",), "ClickHouse at http://127.0.0.1:9 does not answer", id="report without ClickHouse"),
         pytest.param(("migrate",), "ClickHouse did not answer", id="migrate without ClickHouse"),
         pytest.param(("worker",), "no Kafka broker answered at 127.0.0.1:9", id="worker without a broker"),
         pytest.param(("sink",), "Kafka did not answer at 127.0.0.1:9", id="sink without its servers"),
@@ -102,7 +130,7 @@ def test_topics_list_is_the_registry(tmp_path: Path) -> None:
     ("cell", "shown"),
     [
         pytest.param("\x1b[2Jgone", "\\x1b[2Jgone", id="escape sequence"),
-        pytest.param("user\u202etxt.exe", "user\\x202etxt.exe", id="right-to-left override"),
+        pytest.param("user\u202etxt.exe", "user\\u202etxt.exe", id="right-to-left override"),
         pytest.param("a\x00b", "a\\x00b", id="null byte"),
         pytest.param(None, "-", id="nothing"),
         pytest.param(1234567, "1,234,567", id="number"),

@@ -1,10 +1,19 @@
 """`tachograph redact` and `tachograph spool`: the recorder's safety nets, from the outside."""
 
+import inspect as inspect_code
 import json
 import os
 import subprocess
 import sys
 from pathlib import Path
+
+import typer
+from typer.main import get_command
+
+from tachograph.console.cli.app import app
+from tachograph.producers import Tracer
+from tachograph.producers.spool import SpoolOptions, SpoolPublisher, inspect
+from tachograph.schemas.settings import KafkaSettings
 
 CANARY = "AKIA" + "IOSFODNN7CANARYX"
 
@@ -64,3 +73,49 @@ def test_draining_an_empty_spool_needs_no_broker(tmp_path: Path) -> None:
     answer = tachograph("spool", "drain", str(tmp_path / "none"), TACHOGRAPH_KAFKA__BOOTSTRAP_SERVERS="127.0.0.1:9")
     assert answer.returncode == 0, answer.stderr
     assert "0 messages sent" in answer.stderr
+
+
+NOWHERE = "127.0.0.1:9"
+
+
+def leave_records(folder: Path) -> None:
+    """A process that ends without having met a broker."""
+    options = SpoolOptions(folder=folder, exit_timeout=0)
+    publisher = SpoolPublisher(options, kafka=KafkaSettings(bootstrap_servers=NOWHERE), start=False)
+    with Tracer("left-behind", publisher=publisher) as tracer, tracer.start_run("hello"):
+        pass
+
+
+def test_inspecting_what_a_process_left(tmp_path: Path) -> None:
+    """How much waits, whose it is, and what to do about it."""
+    leave_records(tmp_path)
+    answer = tachograph("spool", "inspect", str(tmp_path))
+    assert answer.returncode == 0
+    assert "gone" in answer.stdout
+    assert f"2 messages wait in {tmp_path}" in answer.stderr
+    assert "tachograph spool drain" in answer.stderr
+
+
+def test_draining_without_a_broker_says_what_is_missing(tmp_path: Path) -> None:
+    """Exit code 1, the address that did not answer, what to do next; no flood of the Kafka client's own lines."""
+    leave_records(tmp_path)
+    answer = tachograph("spool", "drain", str(tmp_path), "--patience", "1", TACHOGRAPH_KAFKA__BOOTSTRAP_SERVERS=NOWHERE)
+    assert answer.returncode == 1
+    assert f"is there a broker at {NOWHERE}" in answer.stderr
+    assert "tachograph up" in answer.stderr
+    assert answer.stderr.count("Connection refused") < 5
+    assert inspect(tmp_path).waiting == 2
+
+
+def test_every_command_that_runs_an_agent_takes_audit() -> None:
+    """A command runs an agent if its module makes a tracer or plays the demo's stories."""
+    runs_agents = {
+        name: command
+        for name, command in get_command(app).commands.items()  # type: ignore[attr-defined]
+        if (source := inspect_code.getsource(inspect_code.getmodule(command.callback) or typer))
+        and ("record_stories" in source or "Tracer(" in source)
+        if command.callback is not None
+    }
+    assert "demo" in runs_agents
+    for command in runs_agents.values():
+        assert "--audit" in [option for parameter in command.params for option in parameter.opts]

@@ -13,8 +13,17 @@ from typing import Any
 
 import pytest
 
+from tachograph.console.database import reader
+from tachograph.console.demo.recording import record_stories
+from tachograph.producers.publishing import SpoolPublisher
+from tachograph.schemas.settings import load_settings
+
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(240)]
-PARTS = {"supervisor", "kafka", "clickhouse", "worker", "snapshots", "sink"}
+SNAPSHOTS = """
+SELECT trigger, kind, stored, artifact_id FROM snapshot_pointers
+WHERE run_id IN {runs:Array(String)} ORDER BY trigger = 'tool_timeout' DESC, occurred_at, kind
+"""
+PARTS = {"supervisor", "kafka", "clickhouse", "worker", "snapshots", "sealer", "sink", "slo"}
 
 
 class Up:
@@ -68,8 +77,32 @@ def up(tmp_path: Path) -> Iterator[Up]:
         running.process.wait()
 
 
+def what_the_demo_faults_left(up: Up) -> None:
+    """The demo's agent meets two timeouts; what its model had been shown is in the store, for those with the keys."""
+    settings = load_settings(up.home)
+    recorded = record_stories(settings, SpoolPublisher.from_settings(settings))
+    with reader(settings) as database:
+
+        def snapshots() -> list[Any]:
+            return [*database.rows(SNAPSHOTS, {"runs": recorded.run_ids})]
+
+        wait_until(lambda: len(snapshots()) == recorded.captures, up)
+        found = snapshots()
+    assert [tuple(row[:3]) for row in found[:2]] == [("tool_timeout", "prompt", True)] * 2
+    assert all(stored for _, _, stored, _ in found)
+    keys = [up.home / "keys" / "capture.key", *(up.home / "keys" / "tenants").iterdir()]
+    assert [path.name for path in keys] == ["capture.key", "default.key"]
+    assert {oct(path.stat().st_mode & 0o777) for path in keys} == {"0o600"}
+
+    def opened(artifact_id: str) -> str:
+        asked = command("artifacts", "get", artifact_id, home=up.home)
+        return subprocess.run(asked, check=True, capture_output=True, text=True, env=environment()).stdout
+
+    assert "Run the integration suite of the client." in opened(found[0][-1])
+
+
 def test_the_life_of_a_stack(up: Up) -> None:
-    """Start, look, refuse a second one, restart a killed worker, stop: all through the command line."""
+    """Start, look, refuse a second one, keep a fault's snapshot, restart a killed worker, stop: as a person does."""
     wait_until(lambda: "ready: Kafka at" in up.said(), up)
     assert up.status()["running"] is True
     before = up.pids()
@@ -86,6 +119,8 @@ def test_the_life_of_a_stack(up: Up) -> None:
     assert second.returncode == 1
     assert "already running" in second.stderr
     assert "Traceback" not in second.stderr
+
+    what_the_demo_faults_left(up)
 
     worker = before["worker"]
     assert worker is not None

@@ -158,7 +158,9 @@ def test_passwords_come_from_the_environment_and_must_be_set(compose: dict[str, 
         "init": {"TACHOGRAPH_CLICKHOUSE__MIGRATE_PASSWORD"},
         "worker": set(),
         "snapshots": set(),
+        "sealer": set(),
         "sink": {"TACHOGRAPH_CLICKHOUSE__SINK_PASSWORD"},
+        "slo": {"TACHOGRAPH_CLICKHOUSE__CONSOLE_PASSWORD"},
     }
     for service in compose["services"].values():
         for key, value in service["environment"].items():
@@ -172,7 +174,7 @@ def test_topics_and_tables_come_from_the_same_commands(compose: dict[str, Any]) 
     """The init job is the two commands that `tachograph up` runs too, and the others wait for it."""
     services = compose["services"]
     assert services["init"]["command"] == ["tachograph topics apply && tachograph migrate"]
-    parts = ("worker", "snapshots", "sink")
+    parts = ("worker", "snapshots", "sealer", "sink")
     assert [services[name]["command"] for name in parts] == [[name] for name in parts]
     for name in parts:
         assert services[name]["depends_on"] == {"init": {"condition": "service_completed_successfully"}}

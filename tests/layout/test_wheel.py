@@ -29,6 +29,9 @@ def test_the_wheel_has_one_top_level_package(wheel: Path) -> None:
     assert tops == {"tachograph", f"tachograph-{version}.dist-info"}
     assert "tachograph/schemas/avsc/index.json" in names
     assert "tachograph/deploy/slos/tool-success.yaml" in names
+    assert {"templates/base.html", "static/console.css", "static/console.js"} <= {
+        name.removeprefix("tachograph/console/web/") for name in names
+    }
     assert not [name for name in names if name == "tachograph/__init__.py"]
 
 

@@ -130,10 +130,10 @@ class LeakyAgent:
     def _tools(self, run: Run) -> None:
         secret, said = self.secret, self.said
         tool_input = {secret: said, "password": secret, "deep": [{"value": said}, secret], "bytes": said.encode()}
-        where = {"tool_use_id": f"use {secret}", "task_id": secret, "parent_tool_use_id": secret, "phase": secret}
+        where = {"tool_use_id": f"use {secret}", "task_id": secret, "parent_tool_use_id": secret, "phase": "execution"}
         with self._kept():
             run.tools.execute("echo", tool_input, **where)
-        with self._kept(), AttributionScope(task_id=secret, tool_use_id=secret, phase=secret):
+        with self._kept(), AttributionScope(task_id=secret, tool_use_id=secret, phase="fix"):
             run.tools.execute("text", tool_input)
         with self._kept():
             run.tools.execute("echo", {"text": f"{said}. " * 2000})  # over 64 KB: to the artifact store
@@ -157,8 +157,8 @@ class LeakyAgent:
             context.retrieved(
                 said, candidates=[secret], selected=[secret], reranker_model=secret, reranker_version=secret
             )
-            context.include(secret, "evidence", source_ref=f"doc://{secret}", reason=said, content=said)
-            context.exclude(secret, "evidence", source_ref=f"doc://{secret}", reason=said)
+            context.include(secret, "evidence", source_ref=f"doc://{secret}", reason="retrieval_trigger", content=said)
+            context.exclude(secret, "evidence", source_ref=f"doc://{secret}", reason="policy_filter")
             context.prefix(said)
 
     def _observations(self, run: Run) -> None:
@@ -255,10 +255,19 @@ class LeakyAgent:
                 signal_type="tool_success", signal_code="first_attempt", value=True, metadata=self.bad_metadata
             ),
             lambda: run.propose_record(**(self._proposal() | {"status": secret, secret: secret})),
+            lambda: run.tools.execute("text", phase=secret),
+            lambda: HookMatcher(phases=(secret,)),
+            self._bad_manifest,
         ]
         for call in refused:
             with self._kept():
                 call()
+
+    def _bad_manifest(self) -> None:
+        """A reason that is none stops its run, so it has one of its own."""
+        item = {"item_id": self.secret, "item_type": "memory", "source_ref": self.secret, "reason": self.said}
+        with self.tracer.start_run(self.said, capture_mode=self.capture_mode) as run:
+            run.record_manifest(included=[item])
 
     def _before(self, context: ToolUseContext) -> PreHookResult:
         return PreHookResult(

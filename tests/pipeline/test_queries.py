@@ -20,7 +20,7 @@ import pytest
 from confluent_kafka import Producer
 
 from tachograph.console.database import Reader, reader
-from tachograph.console.demo.script import play_stories
+from tachograph.console.demo.recording import STORY_TIME, play_stories
 from tachograph.console.demo.stage import stage
 from tachograph.processors.deadletters import RawRecord
 from tachograph.producers.publishing import Message, SpoolOptions, SpoolPublisher
@@ -98,6 +98,16 @@ class World:
                 by_call[place] = leg
         return list(by_call.values())
 
+    def unanswered(self) -> list[tuple[str, str]]:
+        """Runs and tools of the calls that a model asked for and of which no leg was kept."""
+        legs = {_call_of(leg) for leg in self.of("ToolCallRecord")}
+        return [
+            (event["run_id"], asked["name"])
+            for event in self.model_calls
+            for asked in event["model_output"]["tool_calls"]
+            if (event["run_id"], asked["tool_call_id"]) not in legs
+        ]
+
     def ask(self, number: int) -> Rows:
         found = self.database.rows(QUERIES[number], {"tenant": self.tenant, "run": self.run})
         return [tuple(row) for row in found]
@@ -108,7 +118,7 @@ def world(stack: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator
     """The stories, told now and, late, five hours ago; records and replays beside them; all through worker and sink."""
     folder, tenant = tmp_path_factory.mktemp("queries"), f"q{uuid4().hex[:10]}"
     settings, kept = stack.model_copy(update={"tenant_id": tenant}), InMemoryPublisher()
-    for place, started in enumerate((NOW - timedelta(minutes=3), NOW - timedelta(hours=5))):
+    for place, started in enumerate((NOW - STORY_TIME, NOW - timedelta(hours=5))):
         spool = SpoolPublisher(SpoolOptions(folder=folder / f"spool-{place}"), kafka=stack.kafka)
         with stage(settings, Both(spool, kept), started_at=started, suffix=f"{tenant}-{place}") as on:
             play_stories(on)
@@ -247,8 +257,15 @@ def failed_runs(world: World) -> Rows:
 def incomplete_runs(world: World) -> Rows:
     lost = {record["run_id"]: record["count"] for record in world.of("EventsDropped")}
     received = Counter(record["run_id"] for _, record in world.records)
+    unanswered = Counter(run for run, _ in world.unanswered())
     return sorted(
-        (run, received[run], received[run], dropped, [f"{dropped} records that the recorder dropped"])
+        (
+            run,
+            received[run],
+            received[run],
+            dropped,
+            [f"{dropped} records that the recorder dropped", f"results of {unanswered[run]} tool calls"],
+        )
         for run, dropped in lost.items()
     )
 
@@ -282,7 +299,7 @@ def _call_of(leg: Record) -> tuple[str, str]:
 
 
 def tool_failures(world: World) -> Rows:
-    called = Counter(call["tool_name"] for call in world.calls())
+    called = Counter([*(call["tool_name"] for call in world.calls()), *(name for _, name in world.unanswered())])
     failed = Counter(call["tool_name"] for call in world.calls() if call["error_type"] is not None)
     rows = [(name, count, failed[name], failed[name] / count) for name, count in called.items()]
     return sorted(rows, key=lambda row: (-row[1], row[0]))

@@ -65,8 +65,7 @@ def test_no_row_changes(stack: Settings, pipeline: Pipeline) -> None:
     own_sink = stack.sink.model_copy(update={"group_id": group, "batch_within_s": 0.1})
 
     def sink_is_at_the_end() -> bool:
-        found = pipeline.admin.list_consumer_group_offsets([ConsumerGroupTopicPartitions(group)])[group].result()
-        at = {(place.topic, place.partition): place.offset for place in found.topic_partitions}
+        at: Any = pipeline.offsets(group, pipeline.names.outputs)
         return all(at.get(place) == end for place, end in pipeline.ends(pipeline.names.outputs).items())
 
     with reader(stack) as database, running_sink(stack.model_copy(update={"sink": own_sink}), topics):

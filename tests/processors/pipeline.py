@@ -12,11 +12,12 @@ from contextlib import closing
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaException, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic, OffsetSpec
 
 from tachograph.processors import TopicNames
 from tachograph.processors.deadletters import RawRecord
+from tachograph.processors.group_offsets import committed_offsets
 from tachograph.schemas.headers import Header, SourceCoordinates
 from tachograph.schemas.settings import Settings
 from tachograph.schemas.topics import EVENTS
@@ -24,7 +25,7 @@ from tests.processors.records import CODEC, PartitionWorker
 
 PARTITIONS = 3
 DEADLINE_S = 60.0
-_LOADING = {"COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR"}
+_LOADING = {"_WAIT_COORD", "COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR"}
 _TICK = threading.Event()
 
 
@@ -97,6 +98,11 @@ class Pipeline:
         self._workers.append(worker)
         return worker
 
+    def wait_until_ready(self, worker: subprocess.Popen[bytes]) -> None:
+        """Wait until a worker says that it is at work: before that, SIGTERM just ends it."""
+        path = self._folder / f"worker-{self._workers.index(worker)}.log"
+        self.wait_until(lambda: "worker is ready" in path.read_text(), worker)
+
     def log(self) -> str:
         return "\n".join(path.read_text() for path in sorted(self._folder.glob("worker-*.log")))
 
@@ -143,10 +149,11 @@ class Pipeline:
         return sorted(kept, key=_place)
 
     def written(self) -> list[Landed]:
-        """Every output message, repeats included."""
-        return [
+        """Every output message, repeats included, in the order of each topic and partition."""
+        found = [
             _landed(m.topic(), m.partition(), m.key(), m.value(), m.headers()) for m in self._all(self.names.outputs)
         ]
+        return sorted(found, key=lambda item: (item.topic, item.partition))  # stable: offsets stay in order
 
     def wait_for_outputs(self, enough: Callable[[int], bool], worker: subprocess.Popen[bytes] | None = None) -> None:
         """Wait until the number of output messages is enough."""
@@ -191,17 +198,20 @@ class Pipeline:
         return {message.key(): (message.partition(), message.value()) for message in self._all((self.changelog,))}
 
     def committed(self) -> dict[int, int]:
-        request = [ConsumerGroupTopicPartitions(self.app_id)]
+        """Where the workers' group stands."""
+        found = self.offsets(self.app_id, (self.names.events,))
+        return {partition: offset for (_, partition), offset in found.items()}
+
+    def offsets(self, group: str, topics: Iterable[str]) -> dict[tuple[str, int], int]:
+        """Where any group stands."""
         deadline = time.monotonic() + DEADLINE_S
         while True:
             try:
-                found = self.admin.list_consumer_group_offsets(request)[self.app_id].result()
-                break
+                return committed_offsets(self._client, group, topics, DEADLINE_S)
             except KafkaException as error:
                 # A broker that has just started may not have read its groups yet.
                 if error.args[0].name() not in _LOADING or time.monotonic() > deadline:
                     raise
-        return {tp.partition: tp.offset for tp in found.topic_partitions if tp.topic == self.names.events}
 
     def _reader(self, topics: Iterable[str]) -> Consumer:
         reader = Consumer({**self._client, "group.id": f"{self.id}-reader", "enable.auto.commit": False})

@@ -43,8 +43,13 @@ def incoming(record: Record, offset: int = 0, **changes: Any) -> Incoming:
 
 
 def numbered(record: Record, seq: int, **changes: Any) -> Incoming:
-    """A record at its own place in its run, with an id of its own, read at the offset of the same number."""
-    return incoming(record, seq, **{"seq": seq, "event_id": f"event-{seq}"} | changes)
+    """A record at its own place in its run, with ids of its own, read at the offset of the same number."""
+    return incoming(record, seq, **{"seq": seq, "event_id": f"event-{seq}"} | own_span(record, seq) | changes)
+
+
+def own_span(record: Record, seq: int) -> dict[str, Any]:
+    """A span of its own for an event; other records may share theirs."""
+    return {"span_id": f"{seq:016x}"} if type(record).__name__ == "DecisionEvent" else {}
 
 
 def landed(outputs: Iterable[Output]) -> list[tuple[str, dict[str, Any]]]:
@@ -75,7 +80,7 @@ def run_of(run_id: str, *, length: int = 12, tenant: str = "acme") -> list[tuple
     records = []
     for seq in range(length - 1):
         model = models[seq] if seq < len(models) else models[2 + seq % 6]
-        records.append((type(model).__name__, to_avro(model)))
+        records.append((type(model).__name__, to_avro(model) | own_span(model, seq)))
     records.append(("RunEnded", to_avro(samples.RUN_ENDED) | {"emitted": length, "dropped": 3}))
     return [
         (

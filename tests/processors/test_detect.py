@@ -1,8 +1,11 @@
 """Every way in which a record of a run can fall short is caught, from records that no SDK would write."""
 
+from random import Random
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tachograph.processors.core import process
 from tachograph.processors.failures import Failure
@@ -16,6 +19,7 @@ from tests.schemas import samples
 
 EVENT = to_avro(samples.DECISION_EVENT)
 PROVENANCE = EVENT["prompt_provenance"]
+LEGS = ("pre", "post", "result")
 PLAIN = {
     "parent_span_id": None,
     "model_output": EVENT["model_output"] | {"tool_calls": []},
@@ -161,10 +165,14 @@ def whole_run(*middle: Any, emitted: int, dropped: int = 0) -> list[Output]:
 def test_a_gap_is_named_at_the_end() -> None:
     """How many, and where."""
     outputs = whole_run(numbered(samples.AGENT_DECISION, 2), emitted=6)
-    [row] = [output.row for output in outputs if output.schema == "rows.violations"]
+    [row] = violations(outputs)
     assert row["code"] == Failure.SEQ_GAP.code
     assert row["message"].endswith("3 of 6, at 1, 3 to 4")
     assert outputs[-1].row["missing"] == ["3 of 6 records"]
+
+
+def violations(outputs: list[Output]) -> list[dict[str, Any]]:
+    return [output.row for output in outputs if output.schema == "rows.violations"]
 
 
 def test_the_same_record_again_is_a_repeat() -> None:
@@ -196,6 +204,64 @@ def test_a_parent_that_never_comes_is_an_orphan() -> None:
     assert codes_of(whole_run(orphan, emitted=3)) == [Failure.ORPHAN_PARENT.code]
     parent = event(2, span_id="feedfeedfeedfeed")
     assert codes_of(whole_run(orphan, parent, emitted=4)) == []
+
+
+@pytest.mark.parametrize(
+    "parents",
+    [
+        pytest.param({"a": "a"}, id="of one"),
+        pytest.param({"a": "b", "b": "a"}, id="of two"),
+        pytest.param({"b": "c", "a": "b", "c": "a"}, id="of three, in an order that hides it"),
+        pytest.param({"x": "a", "a": "b", "y": "x", "b": "a"}, id="of two with others hanging on it"),
+    ],
+)
+def test_parents_that_lead_in_a_circle_are_reported_once(parents: dict[str, str]) -> None:
+    """With the span that closes it; nothing in a circle is an orphan."""
+    events = [event(seq, span_id=span, parent_span_id=parent) for seq, (span, parent) in enumerate(parents.items(), 1)]
+    assert codes_of(whole_run(*events, emitted=len(events) + 2)) == [Failure.PARENT_CIRCLE.code]
+
+
+@given(st.lists(st.integers(0, 5), min_size=1, max_size=6), st.randoms())
+def test_spans_that_form_a_tree_are_in_order_however_they_arrive(above: list[int], random: Random) -> None:
+    """Span n hangs on an earlier one, or on none: no circle, no orphan."""
+    spans = [(f"s{number}", f"s{parent % number}" if number else None) for number, parent in enumerate(above)]
+    random.shuffle(spans)
+    events = [event(seq, span_id=span, parent_span_id=parent) for seq, (span, parent) in enumerate(spans, 1)]
+    assert codes_of(whole_run(*events, emitted=len(events) + 2)) == []
+
+
+def test_a_span_belongs_to_one_event() -> None:
+    """A second event under it is reported; the legs of a tool call, and a step, may share theirs."""
+    first, second = event(1, span_id="5" * 16), event(2, span_id="5" * 16)
+    outputs = whole_run(first, second, emitted=4)
+    assert [(row["code"], row["event_id"]) for row in violations(outputs)] == [(Failure.SPAN_REUSED.code, "event-2")]
+    shared = {"span_id": "5" * 16, "parent_tool_use_id": None, "tool_use_id": "t"}
+    legs = [numbered(samples.TOOL_CALL_RECORD, seq, leg=leg, **shared) for seq, leg in enumerate(LEGS, 2)]
+    assert codes_of(whole_run(first, *legs, emitted=6)) == []
+
+
+STEP = {"parent_span_id": None, "parent_step_id": None}
+
+
+def test_a_step_without_a_manifest_is_reported_at_the_end() -> None:
+    """What a step saw must be on record; the manifest may come before its step or after its end."""
+    step = numbered(samples.STEP_STARTED, 1, **STEP)
+    outputs = whole_run(step, numbered(samples.STEP_ENDED, 2), emitted=4)
+    [row] = violations(outputs)
+    assert (row["code"], row["event_id"], row["step_id"]) == (Failure.MISSING_MANIFEST.code, "event-1", "step_1")
+    assert codes_of(whole_run(step, numbered(samples.CONTEXT_MANIFEST, 2), emitted=4)) == []
+    early = [numbered(samples.CONTEXT_MANIFEST, 1), numbered(samples.STEP_STARTED, 2, **STEP)]
+    assert codes_of(whole_run(*early, emitted=4)) == []
+    another = numbered(samples.CONTEXT_MANIFEST, 2, step_id="step_2")
+    assert codes_of(whole_run(step, another, emitted=4)) == [Failure.MISSING_MANIFEST.code]
+
+
+def test_many_steps_without_manifests_are_summed_up() -> None:
+    """Twenty are named, the rest is a number."""
+    steps = [numbered(samples.STEP_STARTED, seq, step_id=f"s{seq}", **STEP) for seq in range(1, 31)]
+    rows = violations(whole_run(*steps, emitted=32))
+    assert len(rows) == 21
+    assert rows[-1]["message"].endswith("and 10 more")
 
 
 def test_the_parent_of_a_joined_trace_is_no_orphan() -> None:

@@ -184,10 +184,11 @@ def test_callers_are_written_out() -> None:
     assert codes_of(outputs) == []
 
 
-def test_callers_that_form_a_circle_do_no_harm() -> None:
+def test_callers_that_form_a_circle_do_no_harm_and_are_reported() -> None:
     """A producer may write anything."""
     state = RunState()
-    play(state, START, leg("pre", "a", parent_tool_use_id="b"), leg("pre", "b", parent_tool_use_id="a"))
+    told = play(state, START, leg("pre", "a", parent_tool_use_id="b"), leg("pre", "b", parent_tool_use_id="a"))
+    assert codes_of(told) == ["observability.parent_circle"]
     assert sorted(len(row["attribution"]) for row in calls_of(end(state, 4))) == [2, 2]
 
 

@@ -1,5 +1,6 @@
 """The worker on a real broker: rows in the same partition, bad input kept, loud where it must stop."""
 
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -9,8 +10,9 @@ from aiokafka.partitioner import DefaultPartitioner  # type: ignore[import-untyp
 
 from tachograph.processors.state import RunState
 from tachograph.schemas.headers import stream_name
+from tachograph.schemas.topics import row_topic
 from tests.processors.pipeline import PARTITIONS, Pipeline, terminate
-from tests.processors.records import run_of
+from tests.processors.records import CODEC, run_of
 
 pytestmark = pytest.mark.stack
 
@@ -47,6 +49,39 @@ def test_mixed_records_become_exactly_their_rows(pipeline: Pipeline) -> None:
     letters = [item for item in pipeline.landed() if item.topic == pipeline.names.dead_letters]
     assert [(item.key, item.value) for item in letters] == [(b"bad", b"junk"), (b"bad", None), (None, b"\xc3\x01")]
     assert {item.headers["traceparent"] for item in letters} == {b"00-x"}
+
+
+PACK = "pack: mine\nversion: {version}\nrules:\n- {{id: one, check: {check}}}\n"
+
+
+def test_rules_are_read_again_on_a_signal(pipeline: Pipeline, tmp_path: Path) -> None:
+    """While it works: a bad pack is named and changes nothing, a good one is in force for the next event."""
+    pack = tmp_path / "rules.yaml"
+    pack.write_text(PACK.format(version="1.0.0", check="no_emojis"))
+    events = [[item for item in run_of(f"r{number}") if item[0] == "DecisionEvent"] for number in range(3)]
+
+    def evaluations(number: int) -> list[str]:
+        topic = pipeline.names.output(row_topic("evaluations"))
+        found = [CODEC.decode_as("rows.evaluations", item.value) for item in pipeline.landed() if item.topic == topic]
+        return [row["rules"] for row in found if row["run_id"] == f"r{number}"]
+
+    def rules_of(number: int) -> str:
+        pipeline.publish(events[number])
+        pipeline.wait_until(lambda: bool(evaluations(number)), worker)
+        [rules] = evaluations(number)
+        return rules
+
+    worker = pipeline.start(evaluate__rules=str(pack))
+    assert rules_of(0) == "mine@1.0.0"
+    pack.write_text(PACK.format(version="2.0.0", check="nope"))
+    worker.send_signal(signal.SIGHUP)
+    pipeline.wait_until(lambda: "rules.yaml:4: there is no such check" in pipeline.log(), worker)
+    assert rules_of(1) == "mine@1.0.0"
+    pack.write_text(PACK.format(version="2.0.0", check="valid_json"))
+    worker.send_signal(signal.SIGHUP)
+    pipeline.wait_until(lambda: "rule packs in force: mine@2.0.0" in pipeline.log(), worker)
+    assert rules_of(2) == "mine@2.0.0"
+    assert terminate(worker) == 0, pipeline.log()
 
 
 def test_an_idle_worker_stops_at_once(pipeline: Pipeline) -> None:

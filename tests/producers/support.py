@@ -5,7 +5,7 @@ from typing import Any, Final
 
 from tachograph.producers import Tracer, TracerOptions
 from tachograph.producers.captures import CaptureKey, bound_to
-from tachograph.producers.publishing import Message
+from tachograph.producers.publishing import Message, Publisher
 from tachograph.producers.testing import FixedClock, InMemoryPublisher, SequentialIds
 from tachograph.schemas import models
 from tachograph.schemas.enums import DropReason
@@ -17,7 +17,7 @@ SECRET: Final = "sk-ant-api03-" + "Ab1" * 31 + "AA"
 """What the default rules redact; it guards nothing."""
 
 
-def make_tracer(publisher: InMemoryPublisher | None = None, **fields: Any) -> Tracer:
+def make_tracer(publisher: Publisher | None = None, **fields: Any) -> Tracer:
     """A tracer that repeats itself exactly and writes no file."""
     given: dict[str, Any] = {
         "agent_id": "agent",

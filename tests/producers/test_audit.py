@@ -1,12 +1,14 @@
 """The audit trail: two files of JSON lines, small, redacted, and never in the agent's way."""
 
 import asyncio
+import gc
 import json
-import shutil
-import subprocess
+import warnings
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import jq
 import pytest
 
 from tachograph.producers import AuditTrail, CapturePolicy, HookRegistry, ToolExecutor, ToolUseContext
@@ -72,26 +74,36 @@ def test_files_and_frame(tmp_path: Path) -> None:
     assert start["input_preview"].endswith("...")
 
 
-JQ = {
-    'select(.event == "tool_call_complete") | {tool: .tool_name, duration: .duration_ms}': lambda lines: [
-        {"tool": line["tool_name"], "duration": line["duration_ms"]}
-        for line in lines
-        if line["event"] == "tool_call_complete"
-    ],
-    "select(.success == false)": lambda lines: [line for line in lines if line.get("success") is False],
-    'select(.task_id == "task_abc")': lambda lines: [line for line in lines if line.get("task_id") == "task_abc"],
-}
+JQ = [
+    pytest.param(
+        'select(.event == "tool_call_complete") | {tool: .tool_name, duration: .duration_ms}',
+        lambda answer: (answer["tool"], answer["duration"]),
+        [("work", 1)] * 20,
+        id="how long calls took",
+    ),
+    pytest.param(
+        "select(.success == false)",
+        lambda answer: answer["error"],
+        ["call 9 failed", "call 19 failed"],
+        id="which calls failed",
+    ),
+    pytest.param(
+        'select(.task_id == "task_abc")',
+        lambda answer: (answer["event"], answer["tool_name"], answer["phase"]),
+        [("tool_call_start", "work", "execution")] * 10,
+        id="what was done for one task",
+    ),
+]
 
 
-@pytest.mark.parametrize(("query", "expected"), JQ.items())
-def test_the_three_jq_lines(tmp_path: Path, query: str, expected: Any) -> None:
-    """Run by jq itself where there is one; else the same questions in Python."""
+@pytest.mark.parametrize(("query", "told", "expected"), JQ)
+def test_the_three_jq_lines(
+    tmp_path: Path, query: str, told: Callable[[dict[str, Any]], Any], expected: list[Any]
+) -> None:
+    """Run by jq itself, as a library, so that no machine without it passes by looking away."""
     path = session(tmp_path, calls=20) / "tool_calls.jsonl"
-    answer = expected(read(path))
-    assert len(answer) == {"select(.event": 20, "select(.success": 2, "select(.task_id": 10}[query.split(" ", 1)[0]]
-    if shutil.which("jq"):
-        done = subprocess.run(["jq", "-c", query, str(path)], capture_output=True, text=True, check=True)
-        assert [json.loads(line) for line in done.stdout.splitlines()] == answer
+    answers = jq.compile(query).input_text(path.read_text(encoding="utf-8")).all()
+    assert [told(answer) for answer in answers] == expected
 
 
 def test_a_typical_session_is_small(tmp_path: Path) -> None:
@@ -116,9 +128,46 @@ def test_content_is_redacted_as_everywhere(tmp_path: Path, mode: str) -> None:
 
 
 def test_the_end_is_written_though_the_run_raised(tmp_path: Path) -> None:
-    with pytest.raises(ValueError, match="x"), make_tracer(audit=tmp_path).start_run(session_id="s"):
-        raise ValueError("x")
-    assert read(tmp_path / "s" / "events.jsonl")[-1]["event"] == "session_end"
+    """With session id and time, and the files are closed: nothing is left for the garbage collector to warn about."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error", ResourceWarning)
+        with pytest.raises(ValueError, match="x"), make_tracer(audit=tmp_path).start_run(session_id="s") as run:
+            raise ValueError("x")
+        trail = run.audit
+        assert trail is not None
+        assert trail.is_closed
+        gc.collect()
+    end = read(tmp_path / "s" / "events.jsonl")[-1]
+    assert end == {"event": "session_end", "session_id": "s", "timestamp": "2023-11-14T22:13:20.005000Z"}
+
+
+def test_a_session_begun_again_is_appended_to(tmp_path: Path) -> None:
+    """In UTF-8, in folders that are made as needed, each run with a start and an end of its own."""
+    folder = tmp_path / "not" / "there" / "yet"
+    for word in ("première", "第二"):
+        tracer = make_tracer(audit=folder, tools={"say": lambda word: word}, options=explicit())
+        with tracer.start_run(session_id="s") as run:
+            run.tools.execute("say", {"word": word})
+    events = [line["event"] for line in read(folder / "s" / "events.jsonl")]
+    assert events == ["session_start", "RunStarted", "session_end"] * 2
+    raw = (folder / "s" / "tool_calls.jsonl").read_bytes()
+    assert raw.count(b"\n") == 4
+    assert "première".encode() in raw
+    assert "第二".encode() in raw
+
+
+def test_every_line_is_there_when_its_call_returns(tmp_path: Path) -> None:
+    """Nothing waits in a buffer: somebody may be looking, and the process may be killed."""
+    trail = AuditTrail("s", tmp_path, clock=FixedClock())
+    context = ToolUseContext("t", {}, "id")
+    assert len(read(trail.events_file)) == 1
+    trail.log_event("StepStarted", {"name": "plan"})
+    assert len(read(trail.events_file)) == 2
+    trail.log_tool_start(context, "in")
+    assert len(read(trail.tool_calls_file)) == 1
+    trail.log_tool_complete(context, "out", 3)
+    assert [line["event"] for line in read(trail.tool_calls_file)] == ["tool_call_start", "tool_call_complete"]
+    trail.close()
 
 
 def test_no_trail_unless_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -188,6 +237,27 @@ def test_the_audit_hook_serves_executors_without_a_run(tmp_path: Path) -> None:
         ("tool_call_complete", False, "division by zero"),
     ]
     assert SECRET not in trail.tool_calls_file.read_text()
+
+
+def test_the_audit_hook_measures_each_call(tmp_path: Path) -> None:
+    """In milliseconds of the steady clock, calls inside of calls included."""
+    now = [0]
+    trail = AuditTrail("s", tmp_path)
+    executor = ToolExecutor(hook_registry=HookRegistry([AuditHook(trail, CapturePolicy(), lambda: now[0]).matcher()]))
+
+    def wait(ms: int) -> None:
+        now[0] += ms * 1_000_000
+
+    def outer() -> None:
+        wait(5)
+        executor.execute("inner", {"ms": 30})
+        wait(7)
+
+    executor.tools |= {"outer": outer, "inner": wait}
+    executor.execute("outer")
+    trail.close()
+    done = [line for line in read(trail.tool_calls_file) if line["event"] == "tool_call_complete"]
+    assert [(line["tool_name"], line["duration_ms"]) for line in done] == [("inner", 30), ("outer", 42)]
 
 
 def test_lines_of_decision_events_say_what_was_done_in_which_run(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ from tachograph.schemas.wire.codec import Codec
 from tests.producers.spool.conftest import die
 from tests.producers.spool.fakes import FakeBroker, FakeClock, FakeTransport
 from tests.producers.support import KEY, explicit
+from tests.producers.test_records import PROPOSAL
 
 RUNS = 3
 SIGNAL: dict[str, Any] = {"signal_type": "tool_success", "signal_code": "first_attempt", "value": True}
@@ -45,6 +46,12 @@ RECORDED: dict[str, Callable[[Run], object]] = {
     "decision": lambda run: run.record_decision(**DECISION),
     "signal": lambda run: run.record_quality_signal(**SIGNAL),
     "action": lambda run: run.no_op("nothing to do"),
+    "override": lambda run: run.override("event", reason="a person knew better"),
+    "proposal": lambda run: run.propose_record(**PROPOSAL),
+    "manifest": lambda run: run.record_manifest(prefix="rules"),
+    "failure": lambda run: run.fail("GoalNotReached"),
+    "refused": lambda run: run.record_decision(**(DECISION | {"reason_code": "because"})),
+    "snapshot": lambda run: run.debug_snapshot(),
 }
 CALLS = (*RECORDED, "open_step", "close_step", "end", "send", "send")
 
@@ -105,6 +112,7 @@ class Agent:
             capture_key=KEY,
             tools={"add": lambda a, b: a + b, "fail": lambda: 1 / 0},
             options=explicit(),
+            strict=False,
         )
         self.runs: dict[int, tuple[Run, list[Step]]] = {}
 

@@ -54,6 +54,18 @@ def test_every_block_runs(published: list[InMemoryPublisher]) -> None:
     }
 
 
+def test_the_page_says_when_to_record_and_when_not() -> None:
+    """Both halves of the guidance, for decisions and for signals."""
+    rows = {cells[1].strip(): cells[2:4] for line in TEXT.splitlines() if len(cells := line.split("|")) == 5}
+    for name, when, when_not in (
+        ("a decision", ("well-defined options", "reason is a code"), ("trivial", "expose sensitive data")),
+        ("a signal", ("factual", "atomic"), ("judgement", "composite", "subjective", "expose sensitive data")),
+    ):
+        record, leave = rows[name]
+        assert all(words in record for words in when)
+        assert all(words in leave for words in when_not)
+
+
 def test_the_page_is_for_five_minutes() -> None:
     """Longer than this, and it is a manual."""
     prose = BLOCK.sub("", TEXT)

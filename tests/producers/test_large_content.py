@@ -59,3 +59,32 @@ def test_a_prompt_beyond_the_redactors_budget_keeps_its_record_and_its_hash() ->
     }
     assert event.prompt_provenance.prompt_bundle_hash == prompt_bundle_hash(sent)
     assert publisher.stats().dropped == 0
+
+
+def test_a_tool_that_returns_32_mb() -> None:
+    """It comes back to the agent whole; the record has everything but the content, and says why."""
+    publisher = InMemoryPublisher()
+    text = "word " * (32 * 1024 * 1024 // 5)
+    tracer = Tracer("coder", publisher=publisher, tools={"read": lambda: text}, strict=True)
+    with tracer.start_run("go") as run:
+        assert run.tools.execute("read") is text
+    _, post, result = publisher.of("ToolCallRecord")
+    assert (post["output"], post["output_pointer"]) == ("[DROPPED:budget]", None)
+    assert (post["error_type"], result["leg"]) == (None, "result")
+    assert publisher.stats().dropped == 0
+
+
+def test_a_tools_output_over_64_kb_is_a_pointer(workspace: Path) -> None:
+    """Nothing larger than 64 KB is in any record; the whole text is where the pointer says."""
+    publisher = InMemoryPublisher()
+    text = WORD * 10_000
+    tracer = Tracer("coder", publisher=publisher, tools={"read": lambda: text}, strict=True)
+    with tracer.start_run("go") as run:
+        run.tools.execute("read")
+        run.no_op("done")
+    post = publisher.of("ToolCallRecord")[1]
+    assert post["output"] is None
+    assert (workspace / post["output_pointer"]["path"]).is_file()
+    assert post["output_pointer"]["size_bytes"] > 64 * 1024
+    assert publisher.of("DecisionEvent")[0]["agent_action"]["tool_results"][0]["output_pointer"] is not None
+    assert max(len(message.value) for message in publisher.messages) < 64 * 1024

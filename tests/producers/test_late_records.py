@@ -96,7 +96,7 @@ def test_what_the_agent_changes_afterwards_is_not_recorded() -> None:
     broker = FakeBroker()
     publisher = spool(broker)
     given, answer = {"list": [1], "deep": {"a": "b"}}, {"rows": [1]}
-    with make_tracer(publisher, tools={"t": lambda **_: answer}).start_run() as run:  # type: ignore[arg-type]
+    with make_tracer(publisher, tools={"t": lambda **_: answer}).start_run() as run:
         run.tools.execute("t", given)
         given["list"].append(2)  # type: ignore[attr-defined]
         given["deep"]["a"] = "c"  # type: ignore[index]
@@ -110,7 +110,7 @@ def test_nothing_raw_reaches_the_transport() -> None:
     """A secret in input and output is gone before a message is sent."""
     broker = FakeBroker()
     publisher = spool(broker)
-    with make_tracer(publisher, tools={"t": lambda text: text}).start_run() as run:  # type: ignore[arg-type]
+    with make_tracer(publisher, tools={"t": lambda text: text}).start_run() as run:
         run.tools.execute("t", {"text": f"use {SECRET} now"})
     assert len(arrived(publisher, broker)) == 5
     sent = b"".join(kept.message.value for log in broker.logs[EVENTS.name] for kept in log)
@@ -122,7 +122,7 @@ def test_a_record_that_cannot_be_made_is_replaced_by_its_report(monkeypatch: pyt
     """Its number is taken, so EventsDropped takes its place; the run's end counts it."""
     broker = FakeBroker()
     publisher = spool(broker)
-    with make_tracer(publisher, tools={"t": lambda: 1}).start_run() as run:  # type: ignore[arg-type]
+    with make_tracer(publisher, tools={"t": lambda: 1}).start_run() as run:
         run.tools.execute("t")
 
     def broken(*_given: Any, **_fields: Any) -> bytes:
@@ -141,7 +141,7 @@ def test_a_record_that_turns_out_too_large_is_replaced_by_its_report() -> None:
     """The size is known only when it is made."""
     broker = FakeBroker()
     publisher = spool(broker, max_message_bytes=3000)
-    with make_tracer(publisher, tools={"t": lambda: "x" * 5000}).start_run() as run:  # type: ignore[arg-type]
+    with make_tracer(publisher, tools={"t": lambda: "x" * 5000}).start_run() as run:
         run.tools.execute("t")
     kept = arrived(publisher, broker)
     dropped = [item.record for item in kept if item.type == "EventsDropped"]
@@ -155,7 +155,7 @@ def test_a_full_queue_drops_and_says_so() -> None:
     """Waiting records count by what they hold, before they are made."""
     broker = FakeBroker()
     publisher = spool(broker, max_bytes=6000, when_full="drop")
-    with make_tracer(publisher, tools={"t": lambda: "x" * 5000}).start_run() as run:  # type: ignore[arg-type]
+    with make_tracer(publisher, tools={"t": lambda: "x" * 5000}).start_run() as run:
         assert run.tools.execute("t") == "x" * 5000
         while publisher.turn():
             pass
@@ -172,7 +172,7 @@ def test_a_full_queue_drops_and_says_so() -> None:
 def test_a_full_queue_is_the_agents_to_hear_of_if_it_wants_to() -> None:
     """``when_full="raise"`` holds for records that are not made yet."""
     publisher = spool(FakeBroker(), max_bytes=3000, when_full="raise")
-    with pytest.raises(SpoolFull), make_tracer(publisher, tools={"t": lambda: 1}).start_run() as run:  # type: ignore[arg-type]
+    with pytest.raises(SpoolFull), make_tracer(publisher, tools={"t": lambda: 1}).start_run() as run:
         run.tools.execute("t", {"text": "x" * 4000})
     while publisher.turn():
         pass
@@ -183,7 +183,7 @@ def test_loops_are_faults_at_once() -> None:
     """The loop guard does not wait for the sender."""
     broker = FakeBroker()
     publisher = spool(broker)
-    tracer = make_tracer(publisher, tools={"t": lambda n: n}, options=TracerOptions(loop_threshold=2))  # type: ignore[arg-type]
+    tracer = make_tracer(publisher, tools={"t": lambda n: n}, options=TracerOptions(loop_threshold=2))
     with tracer.start_run() as run:
         for number in (1, 1, 2, 1):
             run.tools.execute("t", {"n": number})
@@ -195,7 +195,7 @@ def test_an_audit_trail_is_written_before_the_call_goes_on() -> None:
     """It is a file, and has captured forms only: such a run leaves nothing for later."""
     broker = FakeBroker()
     publisher = spool(broker)
-    with make_tracer(publisher, tools={"t": lambda key: key}, audit=True).start_run() as run:  # type: ignore[arg-type]
+    with make_tracer(publisher, tools={"t": lambda key: key}, audit=True).start_run() as run:
         run.tools.execute("t", {"key": SECRET})
         assert run.audit is not None
         lines = run.audit.tool_calls_file.read_text()
@@ -208,7 +208,7 @@ def test_a_forked_child_leaves_late_records_to_its_parent() -> None:
     """They arrive once, though the fork came while they waited."""
     broker = FakeBroker()
     publisher = SpoolPublisher(SpoolOptions(durability="memory", linger=0), transport=broker.connect)
-    with make_tracer(publisher, tools={"t": lambda n: n}).start_run() as run:  # type: ignore[arg-type]
+    with make_tracer(publisher, tools={"t": lambda n: n}).start_run() as run:
         for number in range(50):
             run.tools.execute("t", {"n": number})
         child = os.fork()

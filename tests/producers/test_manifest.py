@@ -1,6 +1,7 @@
 """Context manifests: every step has one, with reasons, budgets and a prefix; one that is lost stops the run."""
 
 import hashlib
+from typing import Any
 
 import pytest
 
@@ -109,4 +110,82 @@ def test_explicit_manifests_only() -> None:
 
 def test_a_manifest_outside_of_the_contract_is_refused_loudly() -> None:
     with make_tracer().start_run() as run, pytest.raises(RecordRefusedError, match="item_type: is one of"):
-        run.record_manifest(included=[{"item_id": "x", "item_type": "?", "source_ref": "s", "reason": "r"}])
+        run.record_manifest(
+            included=[{"item_id": "x", "item_type": "?", "source_ref": "s", "reason": "plan_dependency"}]
+        )
+
+
+@pytest.mark.parametrize(
+    ("log", "item", "sentence"),
+    [
+        pytest.param(
+            "included", {"reason": "felt right"}, "included_reason: is one of retrieval_trigger", id="included"
+        ),
+        pytest.param("excluded", {"reason": "felt wrong"}, "excluded_reason: is one of score_below", id="excluded"),
+        pytest.param("included", {"item_id": "", "reason": "plan_dependency"}, "item_id: is empty", id="no id"),
+    ],
+)
+def test_a_reason_or_id_outside_of_the_contract(log: str, item: dict[str, Any], sentence: str) -> None:
+    """Refused loudly under pytest. In production it is a manifest that cannot be written, and the stop says why."""
+    logs: dict[str, Any] = {log: [{"item_id": "x", "item_type": "memory", "source_ref": "s"} | item]}
+    with make_tracer().start_run() as run, pytest.raises(RecordRefusedError, match=sentence):
+        run.record_manifest(**logs)
+    tracer = make_tracer(strict=False)
+    with pytest.raises(SystemErrorStop, match=sentence), tracer.start_run() as run:
+        run.record_manifest(**logs)
+
+
+def test_every_item_can_be_traced_to_its_source() -> None:
+    """By the id of a chunk, an artifact or a piece of evidence, and a pointer, kept as given for all six types."""
+    publisher = InMemoryPublisher()
+    sources = {
+        "user_input": ("req-1", "request:req-1"),
+        "tool_output": ("artifact-7f", "artifact://artifact-7f"),
+        "memory": ("mem-3", "memory://customer/3"),
+        "evidence": ("chunk-12", "kb://faq#12"),
+        "policy": ("policy-9", "policy://refunds@4"),
+        "summary": ("sum-1", "summary://of/chunk-12,chunk-13"),
+    }
+    with make_tracer(publisher).start_run() as run, run.step("plan", "s") as step, step.context() as context:
+        for kind, (item, source) in sources.items():
+            context.include(item, kind, source_ref=source, reason="plan_dependency")
+    [manifest] = publisher.of("ContextManifest")
+    assert {item["item_type"]: (item["item_id"], item["source_ref"]) for item in manifest["included"]} == sources
+    validated(publisher)
+
+
+def test_the_context_of_a_step_can_be_rebuilt() -> None:
+    """Without a fault: every pointer of the manifest leads to content in the step's event, and the hash fits it."""
+    publisher = InMemoryPublisher()
+    messages = [
+        {"role": "system", "content": "rules"},
+        {"role": "user", "content": "hi"},
+        {"role": "assistant", "content": "hello"},
+        {"role": "tool", "content": "42"},
+    ]
+    with make_tracer(publisher).start_run() as run, run.step("answer", "s"):
+        run.model_call(
+            lambda **_: "ok",
+            model="m",
+            messages=messages,
+            retrieval={"sources": ["doc://1", ""]},
+            transformations=[("summarize", "three mails in one"), ("template", "filled in")],
+        )
+    [manifest], [event] = publisher.of("ContextManifest"), publisher.of("DecisionEvent")
+    bundle = event["prompt_provenance"]["prompt_bundle"]
+    rebuilt = {
+        f"prompt_bundle.messages[{place}]": message["content"] for place, message in enumerate(bundle["messages"])
+    } | {
+        f"prompt_bundle.transformations[{place}]": item["summary"]
+        for place, item in enumerate(bundle["transformations"])
+    }
+    hashed = [item for item in manifest["included"] if item["hash"] is not None]
+    assert [rebuilt[item["source_ref"]] for item in hashed] == [
+        *(message["content"] for message in messages),
+        "three mails in one",
+    ]
+    assert all(item["hash"] == hashlib.sha256(rebuilt[item["source_ref"]].encode()).hexdigest() for item in hashed)
+    assert [item["item_type"] for item in hashed] == ["policy", "user_input", "memory", "tool_output", "summary"]
+    retrieved = [(item["item_id"], item["source_ref"]) for item in manifest["included"] if item["hash"] is None]
+    assert retrieved == [("doc://1", "doc://1"), ("retrieval:1", "prompt_bundle.retrieval.sources[1]")]
+    validated(publisher)

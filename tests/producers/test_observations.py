@@ -17,6 +17,9 @@ DECISION: dict[str, Any] = {
 }
 
 
+SIGNAL: dict[str, Any] = {"signal_type": "tool_success", "signal_code": "first_attempt", "value": True}
+
+
 def test_strings_and_enums_are_the_same() -> None:
     publisher = InMemoryPublisher()
     with make_tracer(publisher).start_run() as run, run.step("tool", "fetch") as step:
@@ -57,6 +60,24 @@ def test_what_the_contract_refuses(changes: dict[str, Any]) -> None:
     assert run.recorder.guard.counts == {"AgentDecision": 1}
 
 
+def test_the_step_is_the_one_given_or_the_current_one() -> None:
+    """Also one that has ended; outside of all steps there is none."""
+    publisher = InMemoryPublisher()
+    with make_tracer(publisher).start_run() as run:
+        with run.step("plan", "first") as first:
+            pass
+        with run.step("validate", "second") as second:
+            run.record_quality_signal(**SIGNAL, step_id=first.step_id, weight=0.5, metadata={"result_count": 3})
+            run.record_quality_signal(**SIGNAL)
+            run.record_decision(**DECISION, step_id=first.step_id)
+        run.record_quality_signal(**SIGNAL)
+    assert [item["step_id"] for item in publisher.of("AgentQualitySignal")] == [first.step_id, second.step_id, None]
+    assert publisher.of("AgentQualitySignal")[0]["metadata"] == {"result_count": 3}
+    assert publisher.of("AgentDecision")[0]["step_id"] == first.step_id
+    assert [item["step_type"] for item in publisher.of("StepStarted")] == ["plan", "validate"]
+    validated(publisher)
+
+
 def test_a_signals_value_is_a_boolean() -> None:
     with make_tracer().start_run() as run, pytest.raises(RecordRefusedError, match="value: is true or false"):
         run.record_quality_signal(signal_type="tool_success", signal_code="first_attempt", value=1)  # type: ignore[arg-type]
@@ -71,26 +92,32 @@ def test_a_signals_value_is_a_boolean() -> None:
         pytest.param({"a": 1, "long": "y" * 101}, {"a": 1, "long": "y" * 100}, "too_long", "#1", id="long text is cut"),
     ],
 )
-def test_privacy_refusals(
-    metadata: dict[str, Any], kept: dict[str, Any], code: str, key: str, caplog: pytest.LogCaptureFixture
+@pytest.mark.parametrize("kind", ["AgentDecision", "AgentQualitySignal"])
+def test_privacy_refusals(  # noqa: PLR0917 - the cases are a table
+    metadata: dict[str, Any], kept: dict[str, Any], code: str, key: str, kind: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     """The record is kept without the entry; a signal names the block list's key, or a position, never a value."""
     publisher = InMemoryPublisher()
     with make_tracer(publisher, strict=False).start_run() as run:
-        run.record_decision(**DECISION, metadata=metadata)
-        run.record_decision(**DECISION, metadata=metadata)
-    assert [item["metadata"] for item in publisher.of("AgentDecision")] == [kept, kept]
-    signals = publisher.of("AgentQualitySignal")
-    assert [(item["signal_type"], item["signal_code"], item["metadata"]) for item in signals] == [
-        ("privacy_rejected", code, {"key": key, "count": 1})
-    ] * 2
+        for _ in range(2):
+            if kind == "AgentDecision":
+                run.record_decision(**DECISION, metadata=metadata)
+            else:
+                run.record_quality_signal(**SIGNAL, metadata=metadata)
+    told = [item for item in publisher.of("AgentQualitySignal") if item["signal_type"] == "privacy_rejected"]
+    records = [item for item in publisher.of(kind) if item not in told]
+    assert [item["metadata"] for item in records] == [kept, kept]
+    assert [(item["signal_code"], item["metadata"]) for item in told] == [(code, {"key": key, "count": 1})] * 2
     assert len([line for line in caplog.messages if "metadata" in line]) == 1
     assert run.recorder.guard.counts == {"metadata": 2}
     validated(publisher)
 
 
 def test_privacy_refusals_raise_in_strict_mode_only() -> None:
-    with make_tracer(strict=True).start_run() as run, pytest.raises(PrivacyError):
-        run.record_decision(**DECISION, metadata={"prompt": "x"})
+    with make_tracer(strict=True).start_run() as run:
+        with pytest.raises(PrivacyError):
+            run.record_decision(**DECISION, metadata={"prompt": "x"})
+        with pytest.raises(PrivacyError):
+            run.record_quality_signal(**SIGNAL, metadata={"prompt": "x"})
     with make_tracer().start_run() as run:
         assert run.record_decision(**DECISION, metadata={"prompt": "x"})

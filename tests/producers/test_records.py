@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from tachograph.producers.publishing import Publisher
 from tachograph.producers.testing import InMemoryPublisher, KeptRecord
 from tachograph.schemas.canonical import prompt_bundle_hash
 from tachograph.schemas.enums import CaptureMode
@@ -35,7 +36,7 @@ PROPOSAL: dict[str, Any] = {
 }
 
 
-def everything(publisher: InMemoryPublisher, **fields: Any) -> None:
+def everything(publisher: Publisher, **fields: Any) -> None:
     """A run that leaves every type of record but EventsDropped."""
     tools = {"add": lambda a, b: a + b, "fail": lambda: 1 / 0}
     tracer = make_tracer(publisher, tools=tools, **fields)
@@ -251,8 +252,10 @@ def test_a_secret_anywhere_never_leaves(mode: CaptureMode) -> None:
             run.record_manifest(
                 intent={"goal": SECRET},
                 retrieval={"query": SECRET, "candidates": [SECRET], "reranker_model": SECRET},
-                included=[{"item_id": SECRET, "item_type": "memory", "source_ref": SECRET, "reason": SECRET}],
-                excluded=[{"item_id": SECRET, "item_type": "memory", "reason": SECRET}],
+                included=[
+                    {"item_id": SECRET, "item_type": "memory", "source_ref": SECRET, "reason": "plan_dependency"}
+                ],
+                excluded=[{"item_id": SECRET, "item_type": "memory", "reason": "policy_filter"}],
                 prefix=SECRET,
             )
             run.model_call(lambda **_: SECRET, model=SECRET, messages=SECRET, tools=[{"name": SECRET}])

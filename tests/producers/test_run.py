@@ -11,8 +11,9 @@ from typing import Any
 
 import pytest
 
-from tachograph.producers import HookAbortError, Run, SystemErrorStop, current_run
+from tachograph.producers import HookAbortError, Run, SystemErrorStop, Tracer, current_run
 from tachograph.producers.testing import InMemoryPublisher
+from tachograph.schemas.errors import ConfigError
 from tachograph.schemas.privacy import PrivacyError
 from tests.producers.support import explicit, make_tracer, types, validated
 
@@ -231,6 +232,18 @@ def test_interpreter_exit_closes_open_runs_as_aborted(tmp_path: Path) -> None:
         "RunEnded aborted outer",
     ]
     assert done.stderr == ""
+
+
+def test_a_tracer_is_told_where_to_publish(workspace: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """An address in place of the settings'; with a publisher of its own there is none to give."""
+    tracer = Tracer("agent", "1.0", bootstrap_servers="127.0.0.1:1")
+    with tracer.start_run("hello"):
+        pass
+    tracer.close(0)
+    assert "the broker at 127.0.0.1:1 has not acknowledged" in caplog.text
+    assert (workspace / ".tachograph" / "spool").is_dir()
+    with pytest.raises(ConfigError, match="not both"):
+        Tracer("agent", publisher=InMemoryPublisher(), bootstrap_servers="127.0.0.1:1")
 
 
 def test_a_run_is_closed_once() -> None:

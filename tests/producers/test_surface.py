@@ -19,10 +19,12 @@ def test_exports_are_pinned() -> None:
         "CapturePolicy",
         "ContextThreadPoolExecutor",
         "ExecutionContext",
+        "GovernedDecision",
         "HookAbortError",
         "HookAction",
         "HookMatcher",
         "HookRegistry",
+        "JsonLinesPublisher",
         "PostHookResult",
         "PreHookResult",
         "RecorderStop",
@@ -33,9 +35,11 @@ def test_exports_are_pinned() -> None:
         "ToolUseContext",
         "Tracer",
         "TracerOptions",
+        "artifact_ref",
         "carry_context",
         "current_run",
         "get_current_context",
+        "tool_ref",
     ]
     assert sorted(surface._HOME) == surface.__all__ == dir(surface)
     assert testing.__all__ == ["FixedClock", "InMemoryPublisher", "KeptRecord", "SequentialIds"]

@@ -158,7 +158,7 @@ TOOL_CALL_RECORD = models.ToolCallRecord(
 
 AGENT_DECISION = models.AgentDecision(
     **envelope(4),
-    decision_id="dec_1",
+    decision_id="01890000-0000-7000-8000-0000000000d1",
     step_id="step_1",
     decision_type="tool_selection",
     selected="cache",
@@ -170,7 +170,7 @@ AGENT_DECISION = models.AgentDecision(
 
 AGENT_QUALITY_SIGNAL = models.AgentQualitySignal(
     **envelope(5),
-    signal_id="sig_1",
+    signal_id="01890000-0000-7000-8000-0000000000e1",
     step_id="step_1",
     signal_type="tool_success",
     signal_code="first_attempt",
@@ -199,7 +199,7 @@ CONTEXT_MANIFEST = models.ContextManifest(
             "item_id": "c1",
             "item_type": "evidence",
             "source_ref": "repo:parser.py#L1-40",
-            "included_reason": "retrieval trigger",
+            "included_reason": "retrieval_trigger",
             "tokens": 5000,
             "score": 0.83,
             "hash": HASH,
@@ -209,7 +209,7 @@ CONTEXT_MANIFEST = models.ContextManifest(
         {
             "item_id": "c2",
             "item_type": "memory",
-            "excluded_reason": "score below threshold",
+            "excluded_reason": "score_below_threshold",
             "tokens": 700,
             "score": 0.1,
         }

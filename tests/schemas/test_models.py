@@ -33,6 +33,19 @@ def test_the_json_form_has_the_shape_of_the_seed() -> None:
     assert set(dumped["evaluation"]) == {"alignment", "quality", "policy"}
 
 
+@pytest.mark.parametrize("version", ["0.2", "0.2.1", "1.0.0-rc.1", "2.3+build"])
+def test_schema_versions_look_like_versions(version: str) -> None:
+    """Digits and dots, with the usual suffixes."""
+    event = models.DecisionEvent.model_validate(changed(samples.DECISION_EVENT, schema_version=version))
+    assert event.schema_version == version
+
+
+@pytest.mark.parametrize("version", ["", "two", "v0.2", "0", "0.2.3.4", "0.2 ", "latest"])
+def test_what_is_no_version_is_refused(version: str) -> None:
+    with pytest.raises(ValidationError, match="schema_version looks like a version"):
+        models.DecisionEvent.model_validate(changed(samples.DECISION_EVENT, schema_version=version))
+
+
 def test_a_decision_event_reads_its_own_json() -> None:
     """JSON out and JSON in give the same event."""
     text = samples.DECISION_EVENT.model_dump_json(by_alias=True)
@@ -242,3 +255,55 @@ def test_the_seal_has_its_fields() -> None:
     """Prior hash, record hash, signer key id, and the place in the log."""
     audit = samples.DECISION_RECORD.model_dump(mode="json")["audit"]
     assert {"prev_hash", "record_hash", "signed_by", "signature", "log_id", "log_seq"} <= audit.keys()
+
+
+@pytest.mark.parametrize(
+    ("sample", "field"),
+    [(samples.AGENT_DECISION, "decision_id"), (samples.AGENT_QUALITY_SIGNAL, "signal_id")],
+    ids=["decision", "signal"],
+)
+def test_ids_of_observations_are_uuids(sample: BaseModel, field: str) -> None:
+    """Runs and steps may be named by the agent; decisions and signals are not."""
+    with pytest.raises(ValidationError, match=field):
+        type(sample).model_validate(changed(sample, **{field: "the first one"}))
+
+
+@pytest.mark.parametrize(
+    ("sample", "field"),
+    [
+        (samples.AGENT_DECISION, "decision_type"),
+        (samples.AGENT_DECISION, "reason_code"),
+        (samples.AGENT_QUALITY_SIGNAL, "signal_type"),
+        (samples.AGENT_QUALITY_SIGNAL, "signal_code"),
+    ],
+)
+def test_codes_have_at_most_100_characters(sample: BaseModel, field: str) -> None:
+    """Longer ones are refused, and none of the closed lists has one."""
+    with pytest.raises(ValidationError, match=field):
+        type(sample).model_validate(changed(sample, **{field: "x" * 101}))
+    codes = {str(code) for listed in (*REASON_CODES.values(), *SIGNAL_CODES.values()) for code in listed}
+    assert max(map(len, codes | set(DecisionType) | set(SignalType))) <= 100
+
+
+def test_reasons_of_context_items_are_closed_lists() -> None:
+    """Three each; another word is refused, also one of the other list."""
+    for log, field, allowed in (
+        ("included", "included_reason", ("retrieval_trigger", "plan_dependency", "policy_requirement")),
+        ("excluded", "excluded_reason", ("score_below_threshold", "budget_limit", "policy_filter")),
+    ):
+        manifest = changed(samples.CONTEXT_MANIFEST)
+        for reason in allowed:
+            items = [manifest[log][0] | {field: reason}]
+            assert models.ContextManifest.model_validate(manifest | {log: items})
+        for reason in ("because", "", "policy_filter" if log == "included" else "policy_requirement"):
+            with pytest.raises(ValidationError, match=field):
+                models.ContextManifest.model_validate(manifest | {log: [manifest[log][0] | {field: reason}]})
+
+
+def test_phases_are_a_closed_list() -> None:
+    """Four words, or none; the wire takes any, so that a foreign producer is read."""
+    record = changed(samples.TOOL_CALL_RECORD)
+    for phase in ("planning", "execution", "validation", "fix", None):
+        assert models.ToolCallRecord.model_validate(record | {"phase": phase}).phase == phase
+    with pytest.raises(ValidationError, match="phase"):
+        models.ToolCallRecord.model_validate(record | {"phase": "pondering"})

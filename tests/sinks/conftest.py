@@ -106,7 +106,7 @@ def place(migrated: Settings) -> Iterator[Place]:
     """A fresh place on the real servers."""
     name = f"t{uuid.uuid4().hex[:10]}"
     wanted = {"agent_steps", "agent_decisions", "agent_runs", "dead_letters"}
-    with_place = _open(migrated, name, tuple(topic for topic in SINK_TOPICS if topic.table in wanted))
+    with_place = open_place(migrated, name, tuple(topic for topic in SINK_TOPICS if topic.table in wanted))
     yield with_place
     with_place.console.close()
 
@@ -114,12 +114,13 @@ def place(migrated: Settings) -> Iterator[Place]:
 @pytest.fixture
 def whole_place(migrated: Settings) -> Iterator[Place]:
     """A fresh place with every topic."""
-    place = _open(migrated, f"t{uuid.uuid4().hex[:10]}", SINK_TOPICS)
+    place = open_place(migrated, f"t{uuid.uuid4().hex[:10]}", SINK_TOPICS)
     yield place
     place.console.close()
 
 
-def _open(servers: Settings, name: str, topics: tuple[Topic, ...]) -> Place:
+def open_place(servers: Settings, name: str, topics: tuple[Topic, ...]) -> Place:
+    """Topics, group and tenant under a name."""
     own = tuple(replace(topic, name=f"{topic.name}.{name}") for topic in topics)
     admin = AdminClient(servers.kafka.client())
     for created in admin.create_topics([NewTopic(topic.name, PARTITIONS, 1) for topic in own]).values():

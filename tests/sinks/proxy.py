@@ -3,6 +3,7 @@
 import contextlib
 import socket
 import threading
+from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
@@ -21,6 +22,8 @@ class Proxy:
         """Connections that found the door closed."""
         self.lost = 0
         """Answers that were thrown away."""
+        self.on_loss: Callable[[], None] = lambda: None
+        """Called when an answer was thrown away, before anybody hears of it."""
 
     def __enter__(self) -> Self:
         threading.Thread(target=self._accept, daemon=True).start()
@@ -56,7 +59,11 @@ class Proxy:
                     self.refused += 1
                     client.close()
                     continue
-                server = socket.create_connection(self._target)
+                try:
+                    server = socket.create_connection(self._target)
+                except OSError:
+                    client.close()
+                    continue
                 self._connections |= {client, server}
                 for source, target, answers in ((client, server, False), (server, client, True)):
                     threading.Thread(target=self._pump, args=(source, target, answers), daemon=True).start()
@@ -67,6 +74,7 @@ class Proxy:
                 if answers and self._to_lose:
                     self._to_lose -= 1
                     self.lost += 1
+                    self.on_loss()
                     break
                 target.sendall(data)
         for end in (source, target):

@@ -27,13 +27,15 @@ def eventually(check: Callable[[], bool], what: str, patience_s: float = PATIENC
 
 
 @contextmanager
-def running_sink(settings: Settings, topics: Sequence[Topic]) -> Iterator[None]:
+def running_sink(
+    settings: Settings, topics: Sequence[Topic], *, moment: Callable[[str], None] = lambda _name: None
+) -> Iterator[None]:
     """A sink in a thread. What it raises, the block raises."""
     stop, raised = threading.Event(), list[BaseException]()
 
     def run() -> None:
         try:
-            run_sink(settings, stop=stop, topics=topics)
+            run_sink(settings, stop=stop, topics=topics, moment=moment)
         except BaseException as error:  # noqa: BLE001 - handed to the test
             raised.append(error)
 
@@ -73,3 +75,8 @@ def sink_process(
     finally:
         process.kill()
         process.wait()
+
+
+def is_stopped(pid: int) -> bool:
+    """Whether a process sleeps after SIGSTOP."""
+    return Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0] == "T"

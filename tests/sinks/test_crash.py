@@ -8,7 +8,7 @@ import pytest
 
 from tachograph.sinks.clickhouse.reader import Reader
 from tests.sinks.conftest import Place
-from tests.sinks.running import eventually, running_sink, sink_process
+from tests.sinks.running import eventually, is_stopped, running_sink, sink_process
 
 pytestmark = pytest.mark.stack
 
@@ -70,7 +70,7 @@ def test_a_sleeper_whose_partitions_were_given_away_changes_nothing(place: Place
     settings = place.with_sink(instance_id="", session_timeout_s=6.0)
     place.send("agent_steps", range(50))
     with sink_process(settings, place.topics, moment="planned", action="SIGSTOP") as sleeper:
-        eventually(lambda: _is_stopped(sleeper.pid), "the sleeper to sleep")
+        eventually(lambda: is_stopped(sleeper.pid), "the sleeper to sleep")
         with running_sink(settings, place.topics):
             eventually(lambda: place.count("agent_steps") == 50, "the second sink to take over")
             place.send("agent_steps", range(50, 80))
@@ -126,8 +126,3 @@ def test_a_partition_that_was_paused_when_it_went_is_read_when_it_comes_back(pla
         eventually(all_are_read, "both partitions to be read")
     finally:
         first.leave()
-
-
-def _is_stopped(pid: int) -> bool:
-    with open(f"/proc/{pid}/stat", encoding="ascii") as stat:  # noqa: PTH123 - procfs
-        return stat.read().rpartition(")")[2].split()[0] == "T"

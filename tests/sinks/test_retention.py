@@ -157,8 +157,8 @@ def test_the_report_adds_up(place: Place) -> None:
         done = tachograph(place.settings.home, "hold", "held", "--incident", "INC-4", "--tenant", place.tenant)
         assert done.returncode == 0, done.stderr
         report = retention_report(database)
-        sizes = database.rows("SELECT name, total_rows FROM system.tables WHERE database = 'tachograph'")
-        counted = {name: rows for name, rows in sizes}  # noqa: C416 - rows are lists
+        tables = database.rows("SELECT name, total_rows FROM system.tables WHERE database = 'tachograph'")
+        counted = {name: rows for name, rows in tables}  # noqa: C416 - rows have two columns, which the type does not say
     shares = _shares(report, "agent_steps")
     assert shares["protected"].unmarked == 0
     assert shares["protected"].days is None

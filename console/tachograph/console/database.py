@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import clickhouse_connect
 from clickhouse_connect.driver.exceptions import ClickHouseError
+from clickhouse_connect.driver.httputil import get_pool_manager
 
 from tachograph.schemas.errors import TachographError
 from tachograph.schemas.settings import Settings
@@ -38,20 +39,31 @@ class Reader:
         return self.table(sql, parameters)[1]
 
     def table(
-        self, sql: str, parameters: Mapping[str, Any] | None = None
+        self, sql: str, parameters: Mapping[str, Any] | None = None, *, limits: Mapping[str, Any] | None = None
     ) -> tuple[Sequence[str], Sequence[Sequence[Any]]]:
-        """Column names and rows of a query."""
+        """Column names and rows of a query. ``limits`` are settings of ClickHouse for this query alone."""
         try:
-            result = self._client.query(sql, parameters=dict(parameters or {}), tz_mode="aware")
+            result = self._client.query(
+                sql, parameters=dict(parameters or {}), settings=dict(limits or {}), tz_mode="aware"
+            )
         except ClickHouseError as error:
             raise QueryRefusedError(f"ClickHouse refused the query: {_first_line(error)}") from None
         return result.column_names, result.result_rows
 
+    def syntax_tree(self, sql: str, limits: Mapping[str, Any] | None = None) -> list[str]:
+        """How ClickHouse reads a SELECT: the lines of ``EXPLAIN AST``. The query itself is not run."""
+        try:
+            told = self._client.raw_query(f"EXPLAIN AST {sql}", settings=dict(limits or {}), fmt="TabSeparatedRaw")
+        except ClickHouseError as error:
+            raise QueryRefusedError(f"ClickHouse refused the query: {_first_line(error)}") from None
+        return told.decode(errors="replace").splitlines()
+
 
 @contextmanager
-def reader(settings: Settings) -> "Iterator[Reader]":
-    """A connection as the console's account."""
+def reader(settings: Settings, *, connections: int = 8) -> "Iterator[Reader]":
+    """A connection as the console's account; several, where several threads ask side by side."""
     clickhouse = settings.clickhouse
+    pool = get_pool_manager(maxsize=connections)
     address = f"http://{clickhouse.host}:{clickhouse.http_port}"
     try:
         client = clickhouse_connect.get_client(
@@ -62,6 +74,7 @@ def reader(settings: Settings) -> "Iterator[Reader]":
             database=clickhouse.database,
             connect_timeout=clickhouse.connect_timeout_s,
             autogenerate_session_id=False,
+            pool_mgr=pool,
         )
     except Exception as error:  # noqa: BLE001 - the driver lets urllib3's errors through as they are
         if _AUTHENTICATION_FAILED in str(error):
@@ -81,6 +94,7 @@ def reader(settings: Settings) -> "Iterator[Reader]":
         yield Reader(client)
     finally:
         client.close()
+        pool.clear()
 
 
 def _first_line(error: Exception) -> str:

@@ -1,5 +1,7 @@
 """Makes the broker's topics what the contract says. Run again, it changes only what differs."""
 
+import threading
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal
@@ -20,6 +22,10 @@ from tachograph.schemas.topics import TOPICS, Topic
 
 _QUIET: Final = {"log_level": 0}
 """librdkafka prints every failed connection to stderr; our own sentence says it once."""
+
+_KNOWN_WITHIN_S: Final = 30.0
+_TICK: Final = threading.Event()
+"""Never set: waiting for it is a pause."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +51,7 @@ def plan_topics(kafka: KafkaSettings, topics: Sequence[Topic] = TOPICS) -> list[
 
 
 def apply_topics(kafka: KafkaSettings, topics: Sequence[Topic] = TOPICS) -> list[TopicChange]:
-    """Create and configure what :func:`plan_topics` found. Returns once the broker has done it."""
+    """Create and configure what :func:`plan_topics` found. Returns once the broker has done it and tells of it."""
     changes = plan_topics(kafka, topics)
     client = AdminClient(kafka.client(**_QUIET))
     new = [
@@ -55,6 +61,7 @@ def apply_topics(kafka: KafkaSettings, topics: Sequence[Topic] = TOPICS) -> list
     ]
     if new:
         _settle(client.create_topics(new, operation_timeout=30, request_timeout=60), kafka)
+        _wait_until_known(client, kafka, {topic.topic for topic in new})
     altered = [
         ConfigResource(
             ResourceType.TOPIC,
@@ -85,6 +92,15 @@ def _partitions(client: AdminClient, kafka: KafkaSettings) -> dict[str, int]:
     except KafkaException:
         raise BrokerUnreachable(kafka.bootstrap_servers) from None
     return {name: len(topic.partitions) for name, topic in metadata.topics.items()}
+
+
+def _wait_until_known(client: AdminClient, kafka: KafkaSettings, names: set[str]) -> None:
+    """A topic that was created is in the broker's metadata a moment later; whoever starts before that finds none."""
+    deadline = time.monotonic() + _KNOWN_WITHIN_S
+    while unknown := names - _partitions(client, kafka).keys():
+        if time.monotonic() > deadline:
+            raise BrokerUnreachable(kafka.bootstrap_servers, f"{len(unknown)} new topics did not appear")
+        _TICK.wait(0.05)
 
 
 def _configs(client: AdminClient, kafka: KafkaSettings, names: Sequence[str]) -> dict[str, dict[str, str]]:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from typing import Final
 
+from tachograph.processors.bounds import MOST_ID
 from tachograph.processors.core import Incoming, process
 from tachograph.processors.deadletters import Headers, Message, RawRecord, Stage, dead_letter
 from tachograph.processors.digests import digest
@@ -170,7 +171,8 @@ def run_key(decoded: Decoded, raw: RawRecord) -> bytes:
     if record["trace_id"]:
         return f"{record['tenant_id']}/trace/{record['trace_id']}".encode()
     if raw.key:
-        return f"{record['tenant_id']}/key/".encode() + raw.key
+        key = raw.key if len(raw.key) <= MOST_ID else digest(raw.key).hex().encode()
+        return f"{record['tenant_id']}/key/".encode() + key
     return f"{record['tenant_id']}/{raw.partition}:unknown".encode()
 
 

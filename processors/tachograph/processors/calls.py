@@ -2,20 +2,18 @@
 
 from typing import Any, Final
 
+from tachograph.processors.bounds import state_bytes
 from tachograph.processors.rows.shared import Row
 
 _LEGS: Final = ("pre", "post", "result")
 _NEWEST_FIRST: Final = ("result", "post", "pre")
 _STRENGTH: Final = {"": 0, "continue": 1, "skip": 2, "abort": 3}
-_PART_BYTES: Final = 700
-"""What a part without content takes in a state, roughly."""
-_CONTENTS: Final = ("tool_input", "output", "error", "arguments")
 
 
 class Call:
     """Parts of one tool call that have arrived."""
 
-    __slots__ = ("handed", "legs", "request", "since")
+    __slots__ = ("bytes", "handed", "legs", "request", "since")
 
     def __init__(self, since: int) -> None:
         self.since = since
@@ -26,6 +24,12 @@ class Call:
         """That a model asked for it: the event's identity, the tool, its arguments."""
         self.handed: Row | None = None
         """That an event lists its result: the event's identity, and the result."""
+        self.bytes: int = 0
+        """What its id and its parts take in a state."""
+
+    def has_parts(self) -> bool:
+        """Whether anything of it is there."""
+        return bool(self.legs) or self.request is not None or self.handed is not None
 
     def is_whole(self) -> bool:
         """Whether every part is there, so that nothing more is to come."""
@@ -42,11 +46,6 @@ class Call:
     def was_asked_for(self) -> bool:
         """Whether a model asked for it, or the agent began it at the boundary."""
         return self.request is not None or "pre" in self.legs
-
-    def size(self) -> int:
-        """Bytes it takes in a state, roughly."""
-        parts = (*self.legs.values(), self.request, self.handed)
-        return sum(part_size(part) for part in parts if part is not None)
 
     def row(self, tool_use_id: str, attribution: list[str], closed_by: str) -> Row:
         """The row of ``tool_calls``."""
@@ -101,16 +100,13 @@ class Call:
         return [self.since, self.legs, self.request, self.handed]
 
     @classmethod
-    def from_json(cls, value: list[Any]) -> "Call":
+    def from_json(cls, call_id: str, value: list[Any]) -> "Call":
         """Read :meth:`to_json` back."""
         call = cls(value[0])
         call.legs, call.request, call.handed = value[1], value[2], value[3]
+        parts = (*call.legs.values(), call.request, call.handed)
+        call.bytes = state_bytes(call_id) + sum(state_bytes(part) for part in parts if part is not None)
         return call
-
-
-def part_size(part: Row) -> int:
-    """Bytes that a part of a call takes in a state, roughly."""
-    return _PART_BYTES + sum(len(part.get(name) or "") for name in _CONTENTS)
 
 
 _UNJOINED: Final[Row] = {

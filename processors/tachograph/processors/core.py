@@ -6,7 +6,8 @@ lets a restarted worker repeat itself without anybody noticing.
 
 from typing import Any, Final, NamedTuple
 
-from tachograph.processors.detect import detect, detect_at_end
+from tachograph.processors.bounds import require_short_ids, short, short_or_none
+from tachograph.processors.detect import detect, detect_at_end, detect_reuse
 from tachograph.processors.evaluate import Evaluation, Evaluator, RunFacts
 from tachograph.processors.failures import Failure
 from tachograph.processors.join import close_all, close_overdue, join_event, join_leg
@@ -52,7 +53,7 @@ class Core:
             return []
         name, record, _, offset, append_time, digest = incoming
         subject = subject_of(record)
-        # Reads everything that it will need of the record, so that what follows cannot fail halfway.
+        require_short_ids(record)
         # Reads all that it will need of the record, so that what follows cannot fail halfway.
         rows = ROWS_BY_TYPE[name](record, append_time)
         known = state.seen.find(record["event_id"])
@@ -73,6 +74,8 @@ class Core:
         if name == "ToolCallRecord":
             join_leg(state, rows[0][1], report)
         elif name == "DecisionEvent":
+            if known is None:
+                detect_reuse(state, record, report)
             if evaluation is not None:
                 report.rows([("evaluations", evaluation_row(record, append_time, evaluation))])
                 report_findings(record, evaluation, report)
@@ -129,17 +132,17 @@ def _remember(state: RunState, name: str, record: dict[str, Any]) -> None:
         request = record["request"]
         context = request["context"]
         state.started_at = record["occurred_at"]
-        state.session_id = record["session_id"]
-        state.agent_version = record["agent_version"]
-        state.environment = record["environment"]
-        state.capture_mode = record["capture_mode"]
-        state.parent_run_id = record["parent_run_id"]
-        state.sdk = record["sdk"]
-        state.request_id = request["request_id"]
-        state.channel = context["channel"]
-        state.repo = context["repo"]
-        state.branch = context["branch"]
-        state.ticket_id = context["ticket_id"]
+        state.session_id = short(record["session_id"])
+        state.agent_version = short(record["agent_version"])
+        state.environment = short(record["environment"])
+        state.capture_mode = short(record["capture_mode"])
+        state.parent_run_id = short_or_none(record["parent_run_id"])
+        state.sdk = short(record["sdk"])
+        state.request_id = short(request["request_id"])
+        state.channel = short(context["channel"])
+        state.repo = short_or_none(context["repo"])
+        state.branch = short_or_none(context["branch"])
+        state.ticket_id = short_or_none(context["ticket_id"])
     elif name == "EventsDropped":
         state.dropped += record["count"]
     elif name == "RunEnded":

@@ -13,6 +13,7 @@
         └── WorkerCrashedError         a bug, or a dependency that failed; restart, and report it if it stays
 
     RowTooLargeError                   dead-letter: the row of this one record is larger than a message may be
+    IdTooLongError                     dead-letter: what should be an id of this one record is none
 
 Messages never carry bytes or values of a record.
 """
@@ -54,3 +55,7 @@ class WorkerCrashedError(WorkerError):
 
 class RowTooLargeError(TachographError):
     """A row is larger than the broker takes. Its record becomes a dead letter."""
+
+
+class IdTooLongError(TachographError):
+    """An id is so long that it cannot be one. Its record becomes a dead letter."""

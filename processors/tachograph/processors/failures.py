@@ -109,6 +109,24 @@ class Failure(Enum):
         "a record hangs on a span or tool call that is nowhere in its run",
         "`parent_span_id` names a span that no record of the run has",
     )
+    PARENT_CIRCLE = _Failure(
+        "observability.parent_circle",
+        Severity.ERROR,
+        "the parents of a span or tool call lead back to itself, so nobody can tell what caused what",
+        "span `a` names `b` as its parent, and `b` names `a`; or a span names itself",
+    )
+    SPAN_REUSED = _Failure(
+        "observability.span_reused",
+        Severity.ERROR,
+        "two decision events of a run have the same span id",
+        "two `DecisionEvent`s with different event ids and one `span_id`",
+    )
+    MISSING_MANIFEST = _Failure(
+        "observability.missing_manifest",
+        Severity.ERROR,
+        "a step has no context manifest: what it saw, and what was left out, is not on record",
+        "a `StepStarted`, and the run ended without a `ContextManifest` of that step",
+    )
     TRACE_CHANGED = _Failure(
         "observability.trace_changed",
         Severity.ERROR,

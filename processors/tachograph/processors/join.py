@@ -6,8 +6,10 @@ after a time without the rest. A leg that comes after that, or comes twice, is k
 
 from typing import Any, Final
 
-from tachograph.processors.calls import Call, lone_leg, part_size
+from tachograph.processors.bounds import state_bytes
+from tachograph.processors.calls import Call, lone_leg
 from tachograph.processors.failures import Failure
+from tachograph.processors.parents import callers, remember_caller
 from tachograph.processors.report import Report
 from tachograph.processors.rows.shared import Row, artifact_id, identity
 from tachograph.processors.state import RunState
@@ -16,13 +18,10 @@ MOST_CALLS: Final = 256
 """Open calls remembered for one run."""
 
 MOST_BYTES: Final = 256 * 1024
-"""Content of open calls remembered for one run. A state is one Kafka message; the broker takes 1 MB."""
+"""What open calls of one run may take in its state. A state is one Kafka message; the broker takes 1 MB."""
 
-_MOST_PARENTS: Final = 1024
-"""Nested calls whose caller is remembered for one run."""
-
-_DEEPEST: Final = 32
-"""Longest chain of callers that is written out."""
+_MOST_OF_A_CALL: Final = 768 * 1024
+"""What one call may take: its row is one message, too. A part that does not fit becomes a row of its own."""
 
 
 def join_leg(state: RunState, row: Row, report: Report) -> None:
@@ -39,10 +38,14 @@ def join_leg(state: RunState, row: Row, report: Report) -> None:
         report.rows([("tool_calls", lone_leg(row))])
         report.fail(Failure.DUPLICATE_LEG, f"leg {leg}", **_about(row))
         return
+    size = state_bytes(row)
+    if call.bytes + size > _MOST_OF_A_CALL:
+        _set_aside(state, call_id, call, row, report)
+        return
     call.legs[leg] = row
-    state.open_bytes += part_size(row)
-    if row["parent_tool_use_id"]:
-        _remember_parent(state, call_id, row["parent_tool_use_id"])
+    _grow(state, call, size)
+    if row["parent_tool_use_id"] and remember_caller(state.parents, call_id, row["parent_tool_use_id"]):
+        report.fail(Failure.PARENT_CIRCLE, "a tool call", **_about(row))
     _settle(state, call_id, call, report)
 
 
@@ -66,8 +69,8 @@ def join_event(state: RunState, record: dict[str, Any], append_time: int, report
                 continue  # reported when it was closed; the event itself has what was asked
             call = _open(state, call_id, append_time)
         if call.request is None:
-            call.request = about | {"name": asked["name"], "arguments": asked["arguments"]}
-            state.open_bytes += part_size(call.request)
+            call.request, size = _fitting(about | {"name": asked["name"], "arguments": asked["arguments"]}, "arguments")
+            _grow(state, call, size)
             _settle(state, call_id, call, report)
     for result in results:
         call_id = result["tool_call_id"]
@@ -77,14 +80,15 @@ def join_event(state: RunState, record: dict[str, Any], append_time: int, report
                 continue
             call = _open(state, call_id, append_time)
         if call.handed is None:
-            call.handed = about | {
+            handed = about | {
                 "name": result["name"],
                 "output": result["output"],
                 "output_artifact_id": artifact_id(result["output_pointer"]),
                 "is_error": result["is_error"],
                 "duration_ms": result["duration_ms"],
             }
-            state.open_bytes += part_size(call.handed)
+            call.handed, size = _fitting(handed, "output")
+            _grow(state, call, size)
     _keep_within_bounds(state, report)
 
 
@@ -105,6 +109,7 @@ def close_all(state: RunState, report: Report, closed_by: str) -> None:
 
 def _open(state: RunState, call_id: str, since: int) -> Call:
     call = state.calls[call_id] = Call(since)
+    _grow(state, call, state_bytes(call_id))
     return call
 
 
@@ -116,22 +121,48 @@ def _settle(state: RunState, call_id: str, call: Call, report: Report) -> None:
 
 
 def _keep_within_bounds(state: RunState, report: Report) -> None:
-    """Close the oldest calls of a run that has too many, and say so once."""
+    """Close the oldest calls of a run that has too many or too large ones, and say so once."""
     calls = state.calls
-    while len(calls) > 1 and (len(calls) > MOST_CALLS or state.open_bytes > MOST_BYTES):
+    while len(calls) > MOST_CALLS or state.open_bytes > MOST_BYTES:
         call_id, call = next(iter(calls.items()))
         _close(state, call_id, call, report, "bound")
-        if Failure.RUN_OVER_BOUND.name not in state.reported:
-            state.reported.append(Failure.RUN_OVER_BOUND.name)
-            report.fail(Failure.RUN_OVER_BOUND)
+        _flag(state, report)
+
+
+def _set_aside(state: RunState, call_id: str, call: Call, row: Row, report: Report) -> None:
+    """Write a leg that is too large to be joined as a row of its own, and what there was of its call before it."""
+    if call.has_parts():
+        _close(state, call_id, call, report, "bound")
+    else:
+        _forget(state, call_id, call)
+    report.rows([("tool_calls", lone_leg(row))])
+    _flag(state, report)
+
+
+def _flag(state: RunState, report: Report) -> None:
+    if Failure.RUN_OVER_BOUND.name not in state.reported:
+        state.reported.append(Failure.RUN_OVER_BOUND.name)
+        report.fail(Failure.RUN_OVER_BOUND)
+
+
+def _grow(state: RunState, call: Call, size: int) -> None:
+    call.bytes += size
+    state.open_bytes += size
+
+
+def _fitting(part: Row, content: str) -> tuple[Row, int]:
+    """A part that an event told of, and its size. Content that is too large to be remembered stays in the event."""
+    size = state_bytes(part)
+    if size <= MOST_BYTES:
+        return part, size
+    part |= {content: None}
+    return part, state_bytes(part)
 
 
 def _close(state: RunState, call_id: str, call: Call, report: Report, closed_by: str) -> None:
-    del state.calls[call_id]
-    state.open_bytes -= call.size()
-    state.closed.add(call_id)
+    _forget(state, call_id, call)
     state.tool_calls += 1
-    row = call.row(call_id, _attribution(state, call_id), closed_by)
+    row = call.row(call_id, callers(state.parents, call_id), closed_by)
     report.rows([("tool_calls", row)])
     about = _about(row)
     if not row["missing"]:
@@ -145,21 +176,11 @@ def _close(state: RunState, call_id: str, call: Call, report: Report, closed_by:
         report.fail(Failure.HOOKS_DID_NOT_RUN, f"missing {', '.join(row['missing'])}", **about)
 
 
+def _forget(state: RunState, call_id: str, call: Call) -> None:
+    del state.calls[call_id]
+    state.open_bytes -= call.bytes
+    state.closed.add(call_id)
+
+
 def _about(row: Row) -> dict[str, Any]:
     return {"event_id": row["event_id"], "step_id": row["step_id"], "tool_use_id": row["tool_use_id"]}
-
-
-def _remember_parent(state: RunState, call_id: str, parent: str) -> None:
-    state.parents[call_id] = parent
-    if len(state.parents) > _MOST_PARENTS:
-        del state.parents[next(iter(state.parents))]
-
-
-def _attribution(state: RunState, call_id: str) -> list[str]:
-    chain: list[str] = []
-    parent = state.parents.get(call_id)
-    while parent is not None and parent not in chain and len(chain) < _DEEPEST:
-        chain.append(parent)
-        parent = state.parents.get(parent)
-    chain.reverse()
-    return chain

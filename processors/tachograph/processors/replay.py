@@ -13,7 +13,6 @@ would be reported as such. Where the first reading wrote nothing there is nothin
 import logging
 import time
 from collections.abc import Callable, Mapping
-from concurrent.futures import Future
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, Final
@@ -29,6 +28,7 @@ from confluent_kafka.admin import AdminClient, OffsetSpec
 
 from tachograph.processors.deadletters import Message
 from tachograph.processors.errors import BrokerUnreachableError, ReplayError
+from tachograph.processors.group_offsets import committed_offsets
 from tachograph.processors.names import TopicNames
 from tachograph.schemas.headers import Header, SourceCoordinates
 from tachograph.schemas.settings import Settings
@@ -107,8 +107,8 @@ class Replay:
         self._group = settings.worker.app_id
         self._written_group = f"{self._group}-written"
         self._timeout_s = settings.kafka.request_timeout_ms / 1000
-        client = settings.kafka.client(**{"socket.timeout.ms": settings.kafka.request_timeout_ms})
-        self._admin = AdminClient(client, logger=log)
+        self._client = settings.kafka.client(**{"socket.timeout.ms": settings.kafka.request_timeout_ms})
+        self._admin = AdminClient(self._client, logger=log)
 
     def written(self) -> dict[int, int]:
         """Offset before which every record's outputs were written, for partitions that were ever replayed."""
@@ -138,7 +138,8 @@ class Replay:
 
     def _refuse_members(self) -> None:
         try:
-            group = self._patiently(lambda: self._admin.describe_consumer_groups([self._group])[self._group])
+            asked = self._admin.describe_consumer_groups
+            group = self._patiently(lambda: asked([self._group])[self._group].result(self._timeout_s))
         except KafkaException as error:
             raise self._unreachable(error) from None
         if group.members and group.state is not ConsumerGroupState.DEAD:
@@ -149,22 +150,18 @@ class Replay:
             )
 
     def _offsets(self, group: str) -> dict[int, int]:
-        request = [ConsumerGroupTopicPartitions(group)]
         try:
-            found = self._patiently(lambda: self._admin.list_consumer_group_offsets(request)[group])
+            found = self._patiently(lambda: committed_offsets(self._client, group, (self._topic,), self._timeout_s))
         except KafkaException as error:
             raise self._unreachable(error) from None
-        return {
-            place.partition: place.offset
-            for place in found.topic_partitions or ()
-            if place.topic == self._topic and place.offset >= 0
-        }
+        return {partition: offset for (_, partition), offset in found.items()}
 
     def _set(self, group: str, offsets: Mapping[int, int]) -> None:
         places = [TopicPartition(self._topic, partition, offset) for partition, offset in offsets.items()]
         request = [ConsumerGroupTopicPartitions(group, places)]
         try:
-            answer = self._patiently(lambda: self._admin.alter_consumer_group_offsets(request)[group])
+            alter = self._admin.alter_consumer_group_offsets
+            answer = self._patiently(lambda: alter(request)[group].result(self._timeout_s))
         except KafkaException as error:
             raise ReplayError(
                 f"the broker did not move the offsets of {group} ({error.args[0].name()}); no worker of the group may "
@@ -184,12 +181,12 @@ class Replay:
         except KafkaException as error:
             raise self._unreachable(error) from None
 
-    def _patiently(self, ask: Callable[[], "Future[Any]"]) -> Any:
+    def _patiently(self, ask: Callable[[], Any]) -> Any:
         """The broker's answer. A broker that has just started is asked again until it has read its groups."""
         until = time.monotonic() + self._timeout_s
         while True:
             try:
-                return ask().result(self._timeout_s)
+                return ask()
             except KafkaException as error:
                 if error.args[0].code() not in _LOADING or time.monotonic() > until:
                     raise

@@ -8,6 +8,7 @@ from tachograph.processors.calls import Call
 from tachograph.processors.conversations import Conversations
 from tachograph.processors.digests import Digests
 from tachograph.processors.evaluate import RunFacts
+from tachograph.processors.parents import Parents
 from tachograph.processors.seqs import Seqs
 
 NEVER: Final = -1
@@ -63,8 +64,8 @@ class RunState:
     """A run so far: how much of it was applied, the facts its last row repeats, and what is still expected.
 
     Encoded as a JSON array, because it is written once per run per batch and read whole at a restart. Everything in it
-    is bounded: a run of any length takes at most 16 KB beside the content of its open tool calls, of which there are
-    at most 256 KB (see ``join``).
+    is bounded, so that it always fits into a message: open tool calls take at most 256 KB (see ``join``), the names of
+    nested calls 150 KB, everything else together less than 100 KB. A run of the usual kind takes 1 to 16 KB.
     """
 
     MOST_WANTED: ClassVar[int] = 128
@@ -125,8 +126,8 @@ class RunState:
         self.reported: list[str] = []
         """Failures that are reported once per run."""
         self.conversations: Conversations = {}
-        self.parents: dict[str, str] = {}
-        """Calls that other calls are nested in."""
+        self.parents: Parents = {}
+        """Calls that other calls are nested in, and parents of spans that arrived before them."""
         self.wanted: dict[str, str] = {}
         """Parents that have not been seen, and the first event that names each."""
         self.calls: dict[str, Call] = {}
@@ -160,8 +161,8 @@ class RunState:
         elif version == _VERSION and len(fields) == len(_PLAIN) + 6:
             state._restore_plain(_PLAIN, fields[: len(_PLAIN)])
             calls, closed, seen, spans, (state.seqs.ranges, state.seqs.given_up), facts = fields[len(_PLAIN) :]
-            state.calls = {name: Call.from_json(call) for name, call in calls.items()}
-            state.open_bytes = sum(call.size() for call in state.calls.values())
+            state.calls = {name: Call.from_json(name, call) for name, call in calls.items()}
+            state.open_bytes = sum(call.bytes for call in state.calls.values())
             state.closed.restore(closed)
             state.seen.restore(seen)
             state.spans.restore(spans)

@@ -22,8 +22,10 @@ if TYPE_CHECKING:
         PreHookResult,
         ToolUseContext,
     )
+    from tachograph.producers.json_lines import JsonLinesPublisher
     from tachograph.producers.options import TracerOptions
     from tachograph.producers.position import current_run
+    from tachograph.producers.records import GovernedDecision, artifact_ref, tool_ref
     from tachograph.producers.run import Run
     from tachograph.producers.step import Step
     from tachograph.producers.tools.executor import ToolExecutor
@@ -35,10 +37,12 @@ __all__ = [
     "CapturePolicy",
     "ContextThreadPoolExecutor",
     "ExecutionContext",
+    "GovernedDecision",
     "HookAbortError",
     "HookAction",
     "HookMatcher",
     "HookRegistry",
+    "JsonLinesPublisher",
     "PostHookResult",
     "PreHookResult",
     "RecorderStop",
@@ -49,9 +53,11 @@ __all__ = [
     "ToolUseContext",
     "Tracer",
     "TracerOptions",
+    "artifact_ref",
     "carry_context",
     "current_run",
     "get_current_context",
+    "tool_ref",
 ]
 
 _HOME: Final = {
@@ -60,10 +66,12 @@ _HOME: Final = {
     "CapturePolicy": "capture",
     "ContextThreadPoolExecutor": "attribution",
     "ExecutionContext": "attribution",
+    "GovernedDecision": "records",
     "HookAbortError": "errors",
     "HookAction": "hooks.types",
     "HookMatcher": "hooks.types",
     "HookRegistry": "hooks.types",
+    "JsonLinesPublisher": "json_lines",
     "PostHookResult": "hooks.types",
     "PreHookResult": "hooks.types",
     "RecorderStop": "errors",
@@ -74,9 +82,11 @@ _HOME: Final = {
     "ToolUseContext": "hooks.types",
     "Tracer": "tracer",
     "TracerOptions": "options",
+    "artifact_ref": "records",
     "carry_context": "attribution",
     "current_run": "position",
     "get_current_context": "attribution",
+    "tool_ref": "records",
 }
 
 

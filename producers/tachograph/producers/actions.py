@@ -1,80 +1,61 @@
 """An action boundary around code that acts: collects artifacts, records when the code is done."""
 
-import functools
-import inspect
-from collections.abc import Callable, Iterable
-from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar, cast
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
 
+from tachograph.producers.around import Around
 from tachograph.schemas.enums import ActionType
 
 if TYPE_CHECKING:
     from tachograph.producers.run import Run
 
-F = TypeVar("F", bound=Callable[..., Any])
 
-
-class Acting:
-    """Made by ``Run.acting``.
+class Acting(Around):
+    """Made by ``Run.acting`` and ``Run.overriding``. A decorated function may return artifacts, one or a list.
 
     ::
 
         with run.acting("edit", "rename the helper") as action:
-            action.artifacts.append(run.artifacts.file_edit("a.py", before, after))
+            action.artifacts.append(run.artifacts.file_edit("a.py", "def f(): ...", "def g(): ..."))
     """
 
-    def __init__(self, run: "Run", action_type: ActionType | str, summary: str, artifacts: Iterable[Any]) -> None:
+    def __init__(
+        self,
+        run: "Run",
+        action_type: ActionType | str,
+        summary: str,
+        artifacts: Iterable[Any],
+        overrides_event_id: str | None = None,
+    ) -> None:
         self._run = run
         self._action_type = action_type
+        self._overrides = overrides_event_id
         self.summary = summary
         self.artifacts: list[Any] = list(artifacts)
         self.evaluation: Any = None
         self.event_id: str | None = None
 
-    def __enter__(self) -> Self:
+    def begin(self) -> None:
+        """A run that was stopped takes no more actions."""
         self._run.check_going()
-        return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if error is None or self.artifacts:  # what raised before it did anything is a failure, not an action
+    def end(self, error: BaseException | None) -> None:
+        """Record the action. What raised before it did anything is a failure, not an action."""
+        if error is None or self.artifacts:
             self.event_id = self._run.action(
-                self._action_type, self.summary, artifacts=self.artifacts, evaluation=self.evaluation
+                self._action_type,
+                self.summary,
+                artifacts=self.artifacts,
+                evaluation=self.evaluation,
+                overrides_event_id=self._overrides,
             )
 
-    async def __aenter__(self) -> Self:
-        return self.__enter__()
+    def again(self) -> "Acting":
+        """The same action, with artifacts of its own."""
+        return Acting(self._run, self._action_type, self.summary, self.artifacts, self._overrides)
 
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self.__exit__(kind, error, trace)
-
-    def __call__(self, function: F) -> F:
-        """Decorate a function that acts. It may return an artifact, or a list of them, to be recorded."""
-        if inspect.iscoroutinefunction(function):
-
-            @functools.wraps(function)
-            async def awaited(*args: Any, **kwargs: Any) -> Any:
-                with self._fresh() as action:
-                    return action.keep(await function(*args, **kwargs))
-
-            return cast("F", awaited)
-
-        @functools.wraps(function)
-        def called(*args: Any, **kwargs: Any) -> Any:
-            with self._fresh() as action:
-                return action.keep(function(*args, **kwargs))
-
-        return cast("F", called)
-
-    def keep(self, made: Any) -> Any:
-        """Take the artifacts among what a decorated function returned, and return it."""
+    def took(self, made: Any) -> None:
+        """Take the artifacts among what a decorated function returned."""
         for item in made if isinstance(made, (list, tuple)) else (made,):
             if hasattr(item, "content_ref") and hasattr(item, "hash"):
                 self.artifacts.append(item)
-        return made
-
-    def _fresh(self) -> "Acting":
-        return Acting(self._run, self._action_type, self.summary, self.artifacts)

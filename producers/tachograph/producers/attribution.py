@@ -25,7 +25,7 @@ class ExecutionContext:
     tool_use_id: str | None = None
     """Tool call that this code runs inside of; the parent of calls made here."""
     phase: str | None = None
-    """planning, execution, validation, fix, or the agent's own word."""
+    """planning, execution, validation, fix; None outside of any."""
     depth: int = 0
     """How many scopes are around this one."""
 

@@ -121,6 +121,11 @@ class AuditTrail:
         }
         self._write(self.tool_calls_file, line, at)
 
+    @property
+    def is_closed(self) -> bool:
+        """Whether there is no file open (any more)."""
+        return not self._files
+
     def close(self) -> None:
         """Write the end of the session and close the files. May be called twice."""
         if self._files:

@@ -10,7 +10,7 @@ import threading
 from collections import Counter
 from typing import Final
 
-from tachograph.producers.errors import RecorderStop
+from tachograph.producers.errors import RecorderStop, RecordRefusedError
 from tachograph.producers.publishing import Dropped
 
 _LOG: Final = logging.getLogger("tachograph.producers")
@@ -41,12 +41,14 @@ class Guard:
         """Deal with an error of the recorder. Raises it if that is wanted, or if it is meant for the agent."""
         if isinstance(error, RecorderStop) or (isinstance(error, Dropped) and error.for_agent):
             raise error
-        self.note(place, type(error).__name__)
+        # What is outside the contract is said in our own words; the text of any other error may be content.
+        told = f"{type(error).__name__}: {error}" if isinstance(error, RecordRefusedError) else type(error).__name__
+        self.note(place, told)
         if self.is_loud:
             raise error
 
     def note(self, place: str, kind: str) -> None:
-        """Count something that went wrong; log it the first time. The text of an error may be content: not logged."""
+        """Count something that went wrong; log it the first time. ``kind`` must carry no content."""
         with self._lock:
             self._counts[place] += 1
             first = (place, kind) not in self._logged

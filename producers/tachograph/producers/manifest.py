@@ -1,21 +1,21 @@
 """Context manifests: what a step's model saw, what was left out, and why. Pointers and hashes, never content."""
 
-from collections.abc import Iterable, Mapping
-from enum import StrEnum
+import functools
+import inspect
+from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from tachograph.producers import checks
 from tachograph.producers.errors import RecordRefusedError
 from tachograph.producers.model.provenance import json_text
 from tachograph.schemas.canonical import sha256_hex
-from tachograph.schemas.enums import CaptureMode, ContextItemType
+from tachograph.schemas.enums import CaptureMode, ContextItemType, ExcludedReason, IncludedReason, TransformationType
 
 if TYPE_CHECKING:
     from tachograph.producers.run import Run
 
 COMPILER_VERSION: Final = "unversioned"
-_REASON_LIMIT: Final = 500
 _SOURCE_LIMIT: Final = 1024
 _QUERY_LIMIT: Final = 4096
 _ITEM_OF_ROLE: Final = {
@@ -25,22 +25,9 @@ _ITEM_OF_ROLE: Final = {
     "assistant": ContextItemType.MEMORY,
     "tool": ContextItemType.TOOL_OUTPUT,
 }
+_REASONS: Final = {"included_reason": IncludedReason, "excluded_reason": ExcludedReason}
 
-
-class IncludedReason(StrEnum):
-    """Why an item is in the context. Other words are allowed; these are the usual ones."""
-
-    RETRIEVAL_TRIGGER = "retrieval_trigger"
-    PLAN_DEPENDENCY = "plan_dependency"
-    POLICY_REQUIREMENT = "policy_requirement"
-
-
-class ExcludedReason(StrEnum):
-    """Why an item was left out. Other words are allowed; these are the usual ones."""
-
-    SCORE_BELOW_THRESHOLD = "score_below_threshold"
-    BUDGET_LIMIT = "budget_limit"
-    POLICY_FILTER = "policy_filter"
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class ContextBuilder:
@@ -52,8 +39,13 @@ class ContextBuilder:
             context.retrieved("flaky test", candidates=["c1", "c2"], reranker_model="r", reranker_version="2")
             context.include("c1", "evidence", source_ref="repo://test_a.py", reason="retrieval_trigger", tokens=90)
             context.exclude("c2", "evidence", reason="budget_limit", tokens=4000)
-            context.prefix(system_prompt)
+            context.prefix("You are a friendly clerk.")
+
+    As a decorator it gives each call of the function a builder of its own, as the first argument.
     """
+
+    again: Callable[[], "ContextBuilder"]
+    """Makes the same builder once more, for the step around the code that asks. Set by ``Run.context``."""
 
     def __init__(
         self,
@@ -151,7 +143,10 @@ class ContextBuilder:
         return self
 
     def saw_bundle(self, bundle: Mapping[str, Any]) -> "ContextBuilder":
-        """Take the context from a prompt bundle: every message is an item, the leading system messages the prefix."""
+        """Take the context from a prompt bundle: every message is an item, the leading system messages the prefix.
+
+        A retrieved chunk is known by its source, everything else by its place in the bundle.
+        """
         leading: list[str] = []
         for place, message in enumerate(bundle["messages"]):
             role, content = message["role"], message["content"]
@@ -170,10 +165,19 @@ class ContextBuilder:
         if retrieval["enabled"]:
             for place, source in enumerate(retrieval["sources"]):
                 self.include(
-                    f"retrieval:{place}",
+                    source or f"retrieval:{place}",
                     ContextItemType.EVIDENCE,
-                    source_ref=source,
+                    source_ref=source or f"prompt_bundle.retrieval.sources[{place}]",
                     reason=IncludedReason.RETRIEVAL_TRIGGER,
+                )
+        for place, change in enumerate(bundle["transformations"]):
+            if change["type"] == TransformationType.SUMMARIZE:
+                self.include(
+                    f"transformation:{place}",
+                    ContextItemType.SUMMARY,
+                    source_ref=f"prompt_bundle.transformations[{place}]",
+                    reason=IncludedReason.PLAN_DEPENDENCY,
+                    content=change["summary"],
                 )
         return self.prefix("\n".join(leading))
 
@@ -196,6 +200,24 @@ class ContextBuilder:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.record()
+
+    def __call__(self, function: F) -> Callable[..., Any]:
+        """Decorate a function that compiles a context; the manifest is recorded when it returns or raises."""
+        if inspect.iscoroutinefunction(function):
+
+            @functools.wraps(function)
+            async def awaited(*args: Any, **kwargs: Any) -> Any:
+                async with self.again() as context:
+                    return await function(context, *args, **kwargs)
+
+            return awaited
+
+        @functools.wraps(function)
+        def called(*args: Any, **kwargs: Any) -> Any:
+            with self.again() as context:
+                return function(context, *args, **kwargs)
+
+        return called
 
     def _body(self, manifest_id: str) -> dict[str, Any]:
         recorder = self._run.recorder
@@ -235,7 +257,7 @@ class ContextBuilder:
         item = {
             "item_id": checks.name("item_id", given["item_id"], label),
             "item_type": checks.member("item_type", given["item_type"], ContextItemType).value,
-            reason: checks.name(reason, given[reason], label, _REASON_LIMIT),
+            reason: checks.member(reason, given[reason], _REASONS[reason]).value,
             "source_ref": checks.maybe_name(given["source_ref"], label, _SOURCE_LIMIT),
             "tokens": None if tokens is None else checks.count("tokens", tokens),
             "score": checks.maybe_number(given["score"]),

@@ -28,7 +28,8 @@ class TracerOptions:
     """Capture one in this many prompts, encrypted, without a fault. 0: none."""
 
     hook_timeout: float | None = DEFAULT_HOOK_TIMEOUT
-    """Longest an async hook may take; None waits for ever. A plain function cannot be interrupted."""
+    """Longest an async hook may take; None waits for ever. A plain function cannot be interrupted: wrap one that may
+    hang in ``tachograph.producers.hooks.threads.in_thread``."""
 
     tool_timeout: float | None = None
     """Longest an async tool may take; None waits for ever."""

@@ -5,7 +5,9 @@ from typing import Any, Final
 
 from tachograph.producers import checks
 from tachograph.producers.avro_bytes import ENVELOPE
+from tachograph.producers.errors import RecordRefusedError
 from tachograph.producers.recorder import Recorder
+from tachograph.schemas.canonical import CanonicalError, sealed_bytes
 from tachograph.schemas.enums import CaptureMode
 
 _STAND_IN: Final = {
@@ -25,11 +27,23 @@ def proposal_body(recorder: Recorder, fields: Mapping[str, Any]) -> dict[str, An
     from tachograph.schemas.wire.convert import to_avro  # noqa: PLC0415 - not at import: it would double the cost
 
     given = {"record_id": recorder.ids.uuid(), **{key: plain(value) for key, value in fields.items()}}
+    # Before redaction, which would write a number that is too large as text and so hide it.
+    _check_outputs(given.get("outputs", {}))
     policy = recorder.policy
     if policy.mode is not CaptureMode.FULL:
         given = policy.redactor.value(given, key_names=False).value
     body = to_avro(checks.fits("proposal", RecordProposal, given | _STAND_IN))
     return {name: value for name, value in body.items() if name not in ENVELOPE}
+
+
+def _check_outputs(outputs: Any) -> None:
+    reason = ""
+    try:
+        sealed_bytes(outputs)
+    except CanonicalError as error:
+        reason = error.reason.value
+    if reason:
+        raise RecordRefusedError("outputs", f"have no exact form ({reason}): write numbers with a point as text")
 
 
 def plain(value: Any) -> Any:

@@ -1,9 +1,10 @@
 """Tracer: what an agent makes once, and starts its runs with."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from tachograph.producers import checks, lifetimes, position
 from tachograph.producers.clock import Clock, SystemClock
@@ -25,9 +26,14 @@ if TYPE_CHECKING:  # importing the tracer must be cheap; what a run needs is imp
     from tachograph.producers.captures import CaptureKey
     from tachograph.producers.encoding import RecordEncoder
     from tachograph.producers.recorder import Recorder
+    from tachograph.producers.replay import Recording, Replay, Revival
+    from tachograph.producers.replay.session import RunReplay
     from tachograph.producers.run import Run
     from tachograph.producers.run_start import RunStart
+    from tachograph.producers.tools.executor import ToolExecutor
     from tachograph.schemas.wire.registry import SchemaRegistry
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 SDK: Final = "tachograph-python/0.1.0"
 
@@ -43,8 +49,9 @@ class Tracer:
                 run.tools.execute("search", {"query": "weather"})
 
     ``publisher`` keeps and sends records; unless given, a spool under ``.tachograph/spool`` that sends to the broker of
-    the settings (``TACHOGRAPH_KAFKA__…``). ``capture`` is a policy or a mode; with a mode, content over 64 KB goes to
-    ``artifacts``, sealed, by default below ``.tachograph/artifacts``. ``audit`` turns on the trail of JSON
+    the settings (``TACHOGRAPH_KAFKA__…``), or to ``bootstrap_servers``. ``constraints`` are those of your policy: they
+    stand in every run, before the request's own. ``capture`` is a policy or a mode; with a mode, content over 64 KB
+    goes to ``artifacts``, sealed, by default below ``.tachograph/artifacts``. ``audit`` turns on the trail of JSON
     lines: True, or its folder. ``capture_key`` encrypts fault captures: a key, a key file, or None for
     ``.tachograph/keys/capture.key``. ``strict`` raises the recorder's own errors: True always, False never, None under
     pytest only.
@@ -57,7 +64,9 @@ class Tracer:
         *,
         tenant_id: str = "default",
         environment: Environment | str = Environment.UNKNOWN,
+        bootstrap_servers: str | None = None,
         publisher: Publisher | None = None,
+        constraints: Iterable[Any] = (),
         capture: "CapturePolicy | CaptureMode | str | None" = None,
         artifacts: "ArtifactWriter | None" = None,
         capture_key: "CaptureKey | Path | None" = None,
@@ -93,13 +102,17 @@ class Tracer:
         self._audit = audit
         self._registry = registry
         self._encoder: RecordEncoder | None = None
-        self._publisher = publisher if publisher is not None else _spool()
+        if publisher is not None and bootstrap_servers is not None:
+            raise ConfigError("a tracer is given a publisher, or the address that its own publishes to, not both")
+        self._constraints = tuple(constraints)
+        self._publisher = publisher if publisher is not None else _spool(bootstrap_servers)
+        self._replay: Replay | None = None
         lifetimes.close_at_exit()
 
     @property
     def publisher(self) -> Publisher:
         """Where records go."""
-        return self._publisher
+        return self._publisher if self._replay is None else self._replay.publisher
 
     def start_run(
         self,
@@ -116,15 +129,37 @@ class Tracer:
     ) -> "Run":
         """A run for a request: a text, a mapping, or a Request. Use it in a ``with`` block, plain or async.
 
+        ::
+
+            with tracer.start_run("What is the weather?", constraints=["answer in one sentence"]) as run:
+                run.no_op("nobody asked")
+
+            @tracer.start_run()  # each call is a run; its first argument is the request
+            def answer(question):
+                return current_run().model_call(client.create, model="m-1", messages=question)
+
         Constraints are mappings with ``id, type, rule``, Constraint models, or rules as text. A run started inside
-        another is its sub-agent's: it shares the session and names the other as its parent.
+        another is its sub-agent's: it shares the session and names the other as its parent. Decorate functions before
+        a replay begins: inside of one, asking for a run takes a recorded one.
 
         ``traceparent`` is the W3C header of a request that this run answers: the run joins its trace, below its span.
         ``trace_id`` may be any name; one that is no W3C trace id is turned into one (``trace_ids.trace_id_of``).
         """
+        from tachograph.producers.request import raw_text  # noqa: PLC0415 - see above
         from tachograph.producers.run import Run  # noqa: PLC0415 - see above
         from tachograph.producers.run_start import RunStart  # noqa: PLC0415 - see above
 
+        constraints = tuple(constraints)
+        again = partial(
+            self.start_run,
+            constraints=constraints,
+            session_id=session_id,
+            trace_id=trace_id,
+            traceparent=traceparent,
+            channel=channel,
+            capture_mode=capture_mode,
+            metadata=metadata,
+        )
         policy, labels = self.policy, self._labels
         if capture_mode is not None:
             mode = checks.member("capture_mode", capture_mode, CaptureMode)
@@ -132,6 +167,12 @@ class Tracer:
             policy = policy.with_mode(mode)
             labels = Labels(policy)
         parent = position.current_run()
+        served: RunReplay | None = None
+        if self._replay is not None:  # the ids of then: an agent may have shown them to a model
+            inside = None if parent is None or parent.replay is None else parent.run_id
+            served = self._replay.run(inside, raw_text(request), policy)
+            policy, run_id, trace_id = served.policy, served.recorded.run_id, served.recorded.trace_id
+            session_id, traceparent = served.recorded.session_id, None
         run_id = checks.maybe_name(run_id, labels) or self._ids.uuid()
         foreign = self._foreign(traceparent)
         named = checks.maybe_name(trace_id, labels)  # redacted first: a hash of a short secret could be guessed
@@ -155,7 +196,68 @@ class Tracer:
             sdk=SDK,
             at=self._clock.now_micros(),
         )
-        return Run(self, self._recorder(start, policy, labels), start)
+        run = Run(self, self._recorder(start, policy, labels), start, served)
+        run.again = lambda asked: again(asked if request is None else request)
+        return run
+
+    def tool(self, function: F, name: str | None = None) -> F:
+        """Make a function a tool of this agent, called like a function, plain or async. A decorator.
+
+        ::
+
+            @tracer.tool
+            def search(query):
+                return f"nothing about {query}"
+
+            with tracer.start_run("What is the weather?"):
+                search("weather")  # recorded, with hooks and attribution; outside of a run it is only called
+
+        Models may call it by its name, too: ``run.tools.execute("search", {"query": "weather"})``.
+        """
+        from tachograph.producers.tools.decorated import FunctionTool, through  # noqa: PLC0415 - see above
+
+        chosen = name or function.__name__
+        self.tools[chosen] = tool = FunctionTool(function)
+
+        def executor() -> "tuple[ToolExecutor, str] | None":
+            run = position.current_run()
+            if run is None:
+                return None
+            if run.tools.tools.setdefault(chosen, tool) is tool:
+                return run.tools, chosen
+            # A run of another agent, which has a tool of that name itself.
+            run.tools.tools[f"{self.agent_id}.{chosen}"] = tool
+            return run.tools, f"{self.agent_id}.{chosen}"
+
+        return through(executor, tool, function)
+
+    def replaying(self, run_id: str, recording: "Recording | Path", *, revival: "Revival | None" = None) -> "Replay":
+        """Run the agent's code against a recording: a context manager.
+
+        ``recording`` is a Recording, its file, or the folder that `tachograph recording export RUN DIR` wrote it to.
+        Inside the block the runs of this tracer are served: models and tools are not called, the network is refused,
+        nothing is published. Pre-hooks run, post-hooks do not: outputs were recorded as they left them. The first
+        difference raises ReplayDivergedError, at the latest when the block ends.
+
+        ::
+
+            with tracer.replaying("run-1", Path("recordings")):
+                main(tracer)
+        """
+        from tachograph.producers.replay.opening import opened  # noqa: PLC0415 - see above
+        from tachograph.producers.replay.session import Replay  # noqa: PLC0415 - see above
+
+        return Replay(self, opened(recording, run_id), revival)
+
+    def begin_replay(self, replay: "Replay") -> None:
+        """Serve runs from now on. For Replay."""
+        if self._replay is not None:
+            raise ConfigError("this tracer is replaying already: one recording after the other")
+        self._replay = replay
+
+    def end_replay(self) -> None:
+        """Record runs from now on. For Replay."""
+        self._replay = None
 
     @property
     def _is_controlled(self) -> bool:
@@ -198,13 +300,15 @@ class Tracer:
         """The key of fault captures; read, or made, when the first fault needs it."""
         from tachograph.producers.captures import DEFAULT_KEY_FILE, CaptureKey  # noqa: PLC0415 - see above
 
+        if self._replay is not None:
+            return self._replay.capture_key
         if not isinstance(self._key, CaptureKey):
             self._key = CaptureKey.from_file(self._key or DEFAULT_KEY_FILE)
         return self._key
 
     def audit_trail(self, session_id: str) -> "AuditTrail | None":
         """The trail of a session, if trails are wanted."""
-        if self._audit is False:
+        if self._audit is False or self._replay is not None:
             return None
         from tachograph.producers.audit import AuditTrail  # noqa: PLC0415 - see above
 
@@ -224,7 +328,7 @@ class Tracer:
             trace_id=start.trace_id,
             run_id=start.run_id,
             root_span=self._ids.span_id(),
-            publisher=self._publisher,
+            publisher=self.publisher,
             encoder=self._encoder,
             clock=self._clock,
             ids=self._ids,
@@ -254,7 +358,14 @@ class Tracer:
     ) -> dict[str, Any]:
         from tachograph.producers.request import request_body  # noqa: PLC0415 - see above
 
-        given: dict[str, Any] = {"policy": policy, "label": labels, "ids": self._ids, "channel": channel}
+        given: dict[str, Any] = {
+            "always": self._constraints,
+            "refused": partial(self.guard.swallow, "constraints"),
+            "policy": policy,
+            "label": labels,
+            "ids": self._ids,
+            "channel": channel,
+        }
         try:
             return request_body(request, constraints, **given)
         except Exception as error:  # noqa: BLE001 - the guard decides
@@ -266,9 +377,12 @@ def _mode(given: CaptureMode | str | None) -> CaptureMode:
     return CaptureMode.REDACTED if given is None else checks.member("capture", given, CaptureMode)
 
 
-def _spool() -> Publisher:
+def _spool(bootstrap_servers: str | None) -> Publisher:
     from tachograph.producers.spool import SpoolOptions, SpoolPublisher  # noqa: PLC0415 - not at import: it would double the cost
     from tachograph.schemas.settings import load_settings  # noqa: PLC0415 - not at import: it would double the cost
 
     settings = load_settings()
-    return SpoolPublisher(SpoolOptions(folder=settings.home / "spool"), kafka=settings.kafka)
+    kafka = settings.kafka
+    if bootstrap_servers is not None:
+        kafka = kafka.model_copy(update={"bootstrap_servers": bootstrap_servers})
+    return SpoolPublisher(SpoolOptions(folder=settings.home / "spool"), kafka=kafka)

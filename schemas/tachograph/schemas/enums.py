@@ -129,6 +129,19 @@ class HookStage(StrEnum):
     POST = "post"
 
 
+class Phase(StrEnum):
+    """Part of a task that a tool call belongs to."""
+
+    PLANNING = "planning"
+    EXECUTION = "execution"
+    VALIDATION = "validation"
+    FIX = "fix"
+
+
+PHASES: Final = tuple(phase.value for phase in Phase)
+"""As words."""
+
+
 class ToolLeg(StrEnum):
     """Which part of a tool call a record reports. The stream joins them by ``tool_use_id``."""
 
@@ -189,6 +202,22 @@ class ContextItemType(StrEnum):
     EVIDENCE = "evidence"
     POLICY = "policy"
     SUMMARY = "summary"
+
+
+class IncludedReason(StrEnum):
+    """Why an item is in the context."""
+
+    RETRIEVAL_TRIGGER = "retrieval_trigger"
+    PLAN_DEPENDENCY = "plan_dependency"
+    POLICY_REQUIREMENT = "policy_requirement"
+
+
+class ExcludedReason(StrEnum):
+    """Why an item was considered and left out."""
+
+    SCORE_BELOW_THRESHOLD = "score_below_threshold"
+    BUDGET_LIMIT = "budget_limit"
+    POLICY_FILTER = "policy_filter"
 
 
 class DropReason(StrEnum):

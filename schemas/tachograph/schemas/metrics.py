@@ -77,6 +77,25 @@ SINK_LAG: Final = Metric(
     "Messages of a partition this sink holds that are on the broker and have not landed.",
     ("topic", "partition"),
 )
+SEALER_RECORDS: Final = Metric(
+    "tachograph_sealer_records", MetricKind.COUNTER, "Records sealed, by the status they got.", ("status",)
+)
+SEALER_BLOCKED: Final = Metric(
+    "tachograph_sealer_blocked",
+    MetricKind.COUNTER,
+    "Rules that blocked a proposal; it is sealed all the same.",
+    ("rule",),
+)
+SEALER_DEAD_LETTERS: Final = Metric(
+    "tachograph_sealer_dead_letters", MetricKind.COUNTER, "Proposals that cannot be sealed, now dead letters."
+)
+SEALER_POSITION: Final = Metric(
+    "tachograph_sealer_position", MetricKind.GAUGE, "Input offset that a partition is sealed up to.", ("partition",)
+)
+SEALER_HEADS: Final = Metric("tachograph_sealer_heads", MetricKind.COUNTER, "Heads records published.")
+SEALER_ANCHOR_FAILURES: Final = Metric(
+    "tachograph_sealer_anchor_failures", MetricKind.COUNTER, "Heads records that an anchor did not take.", ("anchor",)
+)
 ALERTS_READ: Final = Metric(
     "tachograph_alerts_violations", MetricKind.COUNTER, "Violations read by alerting.", ("kind",)
 )
@@ -111,6 +130,12 @@ METRICS: Final = (
     SINK_INSERT_SECONDS,
     SINK_BATCH_ROWS,
     SINK_LAG,
+    SEALER_RECORDS,
+    SEALER_BLOCKED,
+    SEALER_DEAD_LETTERS,
+    SEALER_POSITION,
+    SEALER_HEADS,
+    SEALER_ANCHOR_FAILURES,
     ALERTS_READ,
     ALERTS_SENT,
     ALERTS_WAITING,

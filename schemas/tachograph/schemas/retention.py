@@ -59,6 +59,7 @@ TABLES: Final[Mapping[str, Keeping]] = {
     "dead_letters": CONTEXT,
     "violations": AUDIT,
     "replays": AUDIT,
+    "content_views": AUDIT,
     "model_minutes": MINUTES,
     "tool_minutes": MINUTES,
     "model_hours": AUDIT,
@@ -79,8 +80,8 @@ CLOCKS: Final[Mapping[str, str]] = {
 }
 """Column from which the days count, where it is not ``_ingested_at``, the one clock that no producer sets."""
 
-WITHOUT_RUNS: Final = frozenset({"dead_letters", *CLOCKS})
-"""Tables whose rows belong to no run, so that none of them is kept for its sake."""
+WITHOUT_RUNS: Final = frozenset({"dead_letters", "content_views", *CLOCKS})
+"""Tables whose rows belong to no run, or only to whoever looked at one, so that none of them is kept for its sake."""
 
 
 def clock_of(table: str) -> str:

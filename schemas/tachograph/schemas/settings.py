@@ -227,8 +227,9 @@ class SloSettings(_Section):
     folder: Path | None = None
     """Folder of OpenSLO files. Unset: the objectives that are shipped."""
 
-    every_s: Annotated[int, Field(ge=1, le=3600)] = 60
-    """Seconds between evaluations, which are at whole multiples of it."""
+    every_s: Annotated[int, Field(ge=60, le=3600, multiple_of=60)] = 60
+    """Seconds between evaluations, which are at whole multiples of it. Events are counted by whole minutes, so it is
+    a number of minutes."""
 
     lateness_s: Annotated[int, Field(ge=0, le=86_400)] = 120
     """How long events may take to arrive. Evaluations look at the moment so long ago."""
@@ -255,6 +256,9 @@ class ArtifactSettings(_Section):
 
     protected_days: Annotated[int, Field(ge=1)] = 730
     """Days that blobs of class ``protected`` are kept."""
+
+    collect_every_s: Annotated[float, Field(ge=1)] = 3600.0
+    """Seconds between two rounds of the snapshot step that delete what these days no longer keep."""
 
 
 class SnapshotSettings(_Section):
@@ -287,6 +291,135 @@ class SnapshotSettings(_Section):
     keep_one_in: dict[str, Annotated[int, Field(ge=0)]] = {}
     """Of the prompts that an agent's recorder offers as samples, how many are kept: 1 in N, by agent; 0 is none.
     ``*`` stands for every agent that is not named. Empty: every sample that is offered is kept."""
+
+
+class SealerSettings(_Section):
+    """The sealer: judges proposed records against the catalog, and seals them."""
+
+    group_id: str = "tachograph-sealer"
+    """Consumer group. What it commits says from where open runs are read again, and how far all is sealed."""
+
+    instance_id: str = ""
+    """Static group membership, as for the worker."""
+
+    catalog: Path | None = None
+    """Folder of the decision catalog. Unset: the example that ships with the package."""
+
+    key_set: Path | None = None
+    """YAML file of the public keys, with their windows. Unset: ``keys/sealing.yaml`` of ``home``."""
+
+    key_file: Path | None = None
+    """File of the private keys, mode 0600. Unset: ``keys/sealing.key`` of ``home``. ``tachograph up`` makes both."""
+
+    create_keys: bool = False
+    """Make a first key and its set at the start, where there is neither. For a machine that keeps its own key."""
+
+    custody: str = "file"
+    """Where the private keys are: ``file`` (``key_file``), ``socket`` (a ``tachograph signer`` at ``socket``), or the
+    name of an entry point in ``tachograph.signers``, which is called with the settings and returns a signer."""
+
+    socket: Path | None = None
+    """Unix socket of the signing process. Unset: ``keys/signer.sock`` of ``home``."""
+
+    signer_users: tuple[int, ...] = ()
+    """Numbers of the users that the signing process answers, beside its own."""
+
+    signer_owner: int | None = None
+    """Number of the user that the signing process must run as. Unset: the sealer's own."""
+
+    batch_size: Annotated[int, Field(ge=1, le=100_000)] = 1000
+    """Most messages handled between two checkpoints."""
+
+    run_silence_s: Annotated[float, Field(gt=0)] = 86_400.0
+    """How long the evidence of a run that has fallen silent is remembered, by the broker's clock. After that its
+    references no longer resolve. A run that ends is forgotten at once."""
+
+    session_timeout_s: Annotated[float, Field(ge=1)] = 10.0
+    """Silence after which the broker gives a sealer's partitions to another."""
+
+    http_port: Port = 0
+    """Port of ``/metrics``, ``/healthz`` and ``/readyz``. 0: off."""
+
+    http_host: str = "127.0.0.1"
+    """Address they are served on, as for the worker."""
+
+
+class AnchorSettings(_Section):
+    """Heads of all logs, and who is told of them."""
+
+    every_s: Annotated[int, Field(ge=1, le=3600)] = 60
+    """Seconds between heads records of one tenant. Only what has changed is said again."""
+
+    file: Path | None = None
+    """File that every heads record is appended to: on another machine's disk it is an anchor, on this one a copy.
+    Unset: ``anchors/heads.jsonl`` of ``home``."""
+
+    rfc3161_url: str = ""
+    """Time-stamping authority (RFC 3161), such as ``https://tsa.example/tsr``. Empty: none. Needs the extra
+    ``anchor``. It sees a hash and nothing else."""
+
+    rfc3161_root: Path | None = None
+    """Certificate of the authority's root, PEM: what its tokens are checked against before they are kept. Unset: the
+    token is checked for the hash and the nonce only."""
+
+    plugins: tuple[str, ...] = ()
+    """Names of entry points in ``tachograph.anchors``, each called with the settings, that anchor too."""
+
+    timeout_s: Annotated[float, Field(gt=0, le=300)] = 10.0
+    """Seconds that an anchor may take before it counts as down."""
+
+
+class DoctorSettings(_Section):
+    """When ``tachograph doctor`` calls something wrong."""
+
+    min_free_mib: Annotated[int, Field(ge=1)] = 1024
+    """Mebibytes that must be free where the state lies. Kafka stops for good when a write fails."""
+
+    max_lag: Annotated[int, Field(ge=0)] = 10_000
+    """Messages that worker, sink or snapshot step may be behind."""
+
+    max_clock_skew_s: Annotated[float, Field(gt=0)] = 5.0
+    """Seconds by which this machine's clock and ClickHouse's may disagree."""
+
+
+class ConsoleSettings(_Section):
+    """The web console. Without ``oidc_issuer`` it serves this machine only, behind a one-time token."""
+
+    host: str = "127.0.0.1"
+    """Address it listens on. Anything but a loopback address needs ``oidc_issuer``."""
+
+    port: Port = 8642
+    """Port it listens on. 0: any free one."""
+
+    public_url: str = ""
+    """Address under which browsers reach it, such as ``https://tachograph.example.com``, if that is not host and port.
+    With ``https`` cookies are marked Secure."""
+
+    local_role: Literal["viewer", "auditor", "operator"] = "operator"
+    """Role of whoever signs in with the one-time token. Its tenant is ``tenant_id``."""
+
+    session_hours: Annotated[float, Field(gt=0, le=168)] = 12.0
+    """Hours after which a session ends and has to be signed in again."""
+
+    oidc_issuer: str = ""
+    """OpenID Connect issuer; its discovery document is read from ``/.well-known/openid-configuration`` below it.
+    Set: people sign in there, and the one-time token is off."""
+
+    oidc_client_id: str = ""
+    """Client id of the console at the issuer."""
+
+    oidc_client_secret: SecretStr = SecretStr("")
+    """Its secret. Empty: a public client, protected by PKCE alone."""
+
+    oidc_scopes: str = "openid profile"
+    """Scopes that are asked for."""
+
+    oidc_tenant_claim: str = "tachograph_tenant"
+    """Claim of the id token that names the tenant. Without it nobody gets in."""
+
+    oidc_role_claim: str = "tachograph_role"
+    """Claim of the id token that holds the role, or a list of roles of which the strongest counts. Without one of
+    viewer, auditor and operator nobody gets in."""
 
 
 class LocalSettings(_Section):
@@ -340,6 +473,10 @@ class Settings(BaseSettings):
     slo: SloSettings = SloSettings()
     artifacts: ArtifactSettings = ArtifactSettings()
     snapshots: SnapshotSettings = SnapshotSettings()
+    sealer: SealerSettings = SealerSettings()
+    anchors: AnchorSettings = AnchorSettings()
+    doctor: DoctorSettings = DoctorSettings()
+    console: ConsoleSettings = ConsoleSettings()
     local: LocalSettings = LocalSettings()
 
 

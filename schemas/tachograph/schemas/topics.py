@@ -128,6 +128,17 @@ CHECKPOINTS: Final = Topic(
     table="checkpoints",
 )
 
+HEADS: Final = Topic(
+    name="tachograph.heads.v1",
+    description="Every log of a tenant and how far it had come, signed once a minute.",
+    key="tenant id",
+    retention_ms=FOREVER,
+    writer="sealer",
+    reader="ClickHouse sink, auditors",
+    schemas=("rows.log_heads",),
+    table="log_heads",
+)
+
 DLQ: Final = Topic(
     name="tachograph.dlq.v1",
     description="Messages that could not be processed: original bytes, Kafka Connect's error headers.",
@@ -191,7 +202,19 @@ VIOLATIONS: Final = tuple(
     for kind in ViolationKind
 )
 
-TOPICS: Final = (EVENTS, CAPTURES, *ROWS, *VIOLATIONS, RECORDS, CHECKPOINTS, REPLAYS, DLQ)
+CONTENT_VIEWS: Final = Topic(
+    name=row_topic("content_views"),
+    description="Who asked the console for captured content; written before the content is shown.",
+    key="tenant_id",
+    # As long as the violations' topics: a view outlives a sink that was away for weeks.
+    retention_ms=30 * _DAY_MS,
+    writer="console",
+    reader="ClickHouse sink",
+    schemas=("rows.content_views",),
+    table="content_views",
+)
+
+TOPICS: Final = (EVENTS, CAPTURES, *ROWS, *VIOLATIONS, RECORDS, CHECKPOINTS, HEADS, REPLAYS, DLQ, CONTENT_VIEWS)
 """Every topic there is."""
 
 BY_NAME: Final = {topic.name: topic for topic in TOPICS}

@@ -1,6 +1,6 @@
 """An objective watched over simulated days: events that happen and arrive, a clock, and a memory."""
 
-from bisect import bisect_right
+from bisect import bisect_left
 from dataclasses import dataclass, field, replace
 from itertools import accumulate
 from typing import Any, NamedTuple
@@ -60,9 +60,9 @@ class Watch:
         self._total = list(accumulate((event.total for event in punctual), initial=0))
 
     def count(self, at: int, span: int) -> Count:
-        """Events of the window that ends at ``at``, as far as they have arrived by then."""
-        first, last = bisect_right(self._times, at - span), bisect_right(self._times, at)
-        late = [event for event in self._late if at - span < event.at <= at and event.arrives <= at]
+        """Events of the window that ends before ``at``, as far as they have arrived by then."""
+        first, last = bisect_left(self._times, at - span), bisect_left(self._times, at)
+        late = [event for event in self._late if at - span <= event.at < at and event.arrives <= at]
         return Count(
             self._bad[last] - self._bad[first] + sum(event.bad for event in late),
             self._total[last] - self._total[first] + sum(event.total for event in late),
@@ -73,10 +73,8 @@ class Watch:
         counts = {span: self.count(at, span) for span in windows(self.objective)}
         if not counts[self.objective.period_s].total:
             return None
-        known = self._times[: bisect_right(self._times, at)]
-        return Observation(
-            tenant_id="acme", counts=counts, last_event_at=max(known[-1:], default=0), sample_event_ids=("e1", "e2")
-        )
+        known = self._times[: bisect_left(self._times, at)]
+        return Observation(tenant_id="acme", counts=counts, last_event_at=max(known[-1:], default=0))
 
     def run(self, start: int, end: int) -> list[tuple[int, str, str]]:
         """Evaluate every minute. Returns moment (from the start of time), level and verdict of what changed."""

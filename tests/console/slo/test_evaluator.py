@@ -1,10 +1,11 @@
 """The evaluator on the real servers: counts by SQL, transitions on the topic, one at a time, over restarts."""
 
+import signal
 import threading
 import uuid
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -15,25 +16,18 @@ from confluent_kafka.admin import AdminClient, NewTopic
 
 from tachograph.console.database import reader
 from tachograph.console.slo.burn import windows
-from tachograph.console.slo.counting import observe
+from tachograph.console.slo.counting import observe, samples
 from tachograph.console.slo.evaluator import run_evaluator
-from tachograph.console.slo.objective import Count, Objective
-from tachograph.console.slo.openslo import load_objectives
+from tachograph.console.slo.objective import Objective
 from tachograph.console.slo.publishing import Transitions
 from tachograph.console.slo.shipped import shipped_folder
 from tachograph.schemas.settings import Settings
 from tachograph.schemas.wire import Codec
+from tests.console.slo.evaluator_process import evaluator_process
 from tests.console.slo.simulation import DAY, HOUR, MINUTE, OBJECTIVE, START, Watch, steady
-from tests.sinks.running import eventually
+from tests.sinks.running import eventually, is_stopped
 
 pytestmark = pytest.mark.stack
-
-SHAPES = {
-    "tool_calls": "error_type Nullable(String), result_is_error Bool, complete Bool",
-    "evaluations": "alignment_status LowCardinality(String), quality_status LowCardinality(String), "
-    "policy_status LowCardinality(String), rules LowCardinality(String)",
-}
-"""What the objectives need of tables that come with a later migration."""
 
 
 @dataclass
@@ -111,57 +105,31 @@ def place(stack: Settings) -> Iterator[Place]:
     migrator.close()
 
 
-def test_sql_counts_as_the_simulation_does(place: Place) -> None:
-    """Every window, by the events' own time; both edges of a window are where they should be."""
+@pytest.mark.parametrize("period_s", [30 * DAY, 3 * DAY + MINUTE, 73 * HOUR, 7 * DAY + 17 * MINUTE])
+@pytest.mark.parametrize("at", [START, START - START % HOUR])
+def test_sql_counts_as_the_simulation_does(place: Place, period_s: int, at: int) -> None:
+    """Every window, by the events' own time; both edges of a window are where they should be, in mid-hour too."""
     chance = Random(7)  # noqa: S311 - a seed, not a secret
-    edges = [START - span + shift for span in windows(OBJECTIVE) for shift in (-1, 0, 1)]
-    moments = [*edges, *(START - chance.randrange(31 * DAY) for _ in range(2000)), START, START + 1]
+    objective = replace(OBJECTIVE, period_s=period_s)
+    edges = [at - span + shift for span in windows(objective) for shift in (-HOUR, -1, 0, 1, HOUR)]
+    moments = [*edges, *(at - chance.randrange(31 * DAY) for _ in range(2000)), at - 1, at, at + 1]
     events = [event._replace(bad=chance.randrange(2)) for at in moments for event in steady(at, at + 1, total=1)]
     table = place.table("bad Bool")
     values = ",".join(f"('acme', '', 'e{n}', {event.at}, {event.bad})" for n, event in enumerate(events))
     place.insert(table, f"VALUES {values}")
+    objective = replace(objective, table=table)
     with reader(place.settings) as database:
-        (found,) = observe(database, replace(OBJECTIVE, table=table), START)
-    watch = Watch(events)
-    expected = watch.observation(START)
+        (found,) = observe(database, objective, at)
+        named = samples(database, objective, "acme", at)
+    watch = Watch(events, objective)
+    expected = watch.observation(at)
     assert expected is not None
     assert found.counts == expected.counts
-    assert found.last_event_at == START
+    assert found.last_event_at == at - 1
     recent = sorted(
-        (-event.at, f"e{n}") for n, event in enumerate(events) if event.bad and START - 6 * HOUR < event.at <= START
+        (-event.at, f"e{n}") for n, event in enumerate(events) if event.bad and at - 6 * HOUR <= event.at < at
     )
-    assert list(found.sample_event_ids) == [name for _, name in recent[:5]]
-
-
-def test_shipped_objectives_count_what_they_say(place: Place) -> None:
-    """Good, bad and uncounted rows of each kind, in tables of the shape that the objectives need."""
-    known = {found.name: found for found in load_objectives(shipped_folder())}
-    tools, checks = place.table(SHAPES["tool_calls"]), place.table(SHAPES["evaluations"])
-    place.insert(
-        tools,
-        f"VALUES ('acme','','a',{START},NULL,0,1), ('acme','','b',{START},'OSError',0,1), "
-        f"('acme','','c',{START},'',1,1), ('acme','','d',{START},'OSError',1,0)",
-    )
-    place.insert(
-        checks,
-        f"VALUES ('acme','','a',{START},'pass','pass','fail',''), ('acme','','b',{START},'fail','pass','unknown',''), "
-        f"('acme','','c',{START},'unknown','pass','',''), ('acme','','d',{START},'warn','pass','pass',''), "
-        f"('acme','','d',{START},'fail','pass','fail','plugin:judge')",
-    )
-    expected = {"tool-success": Count(2, 3), "alignment-pass-rate": Count(1, 3), "policy-compliance": Count(1, 2)}
-    with reader(place.settings) as database:
-        for name, count in expected.items():
-            objective = replace(known[name], table=tools if name == "tool-success" else checks)
-            (found,) = observe(database, objective, START)
-            assert found.counts[300] == found.counts[30 * DAY] == count, name
-
-
-@pytest.mark.parametrize("name", sorted(found.name for found in load_objectives(shipped_folder())))
-def test_shipped_objectives_fit_the_tables(place: Place, name: str) -> None:
-    """Their conditions are sound SQL over the tables as they are migrated."""
-    objective = next(found for found in load_objectives(shipped_folder()) if found.name == name)
-    with reader(place.settings) as database:
-        assert observe(database, objective, 1) == []
+    assert list(named) == [name for _, name in recent[:5]]
 
 
 def outage(place: Place) -> Objective:
@@ -172,7 +140,7 @@ def outage(place: Place) -> Objective:
         f"SELECT 'acme', '', concat('e', toString(number)), toDateTime64({START - HOUR} + number * 6, 6, 'UTC'), "  # noqa: S608 - numbers
         "number BETWEEN 600 AND 699 FROM numbers(1400)",
     )
-    return replace(OBJECTIVE, table=table, no_data_after_s=None, period_s=30 * DAY)
+    return replace(OBJECTIVE, name=table, table=table, no_data_after_s=None, period_s=30 * DAY)
 
 
 def moments(done: list[int]) -> list[int]:
@@ -218,6 +186,45 @@ def test_one_evaluator_at_a_time(place: Place) -> None:
         clocks[0][0] = clocks[1][0] = START + 12 * MINUTE
         eventually(lambda: START + 12 * MINUTE in done[1 - active], "the other's evaluation")
     assert [item[1:] for item in place.published()] == [("critical", "firing"), ("error", "firing")]
+
+
+def test_an_evaluator_that_slept_says_nothing(place: Place) -> None:
+    """It falls asleep right before it speaks, another takes over and speaks, the first wakes up: said once."""
+    objective = outage(place)
+    clock = [START + 11 * MINUTE]
+    told = {
+        "home": str(place.settings.home),
+        "slo": place.settings.slo.model_dump(mode="json") | {"session_timeout_s": 2.0},
+        "objective": asdict(objective),
+        "topic": place.topic,
+        "now": START + 10 * MINUTE,
+    }
+    with evaluator_process(told) as sleeper:
+        eventually(lambda: is_stopped(sleeper.pid), "the sleeper to sleep")
+        with place.evaluating(objective, clock) as done:
+            eventually(lambda: bool(done), "the other to take over")
+            spoken = place.published()
+            sleeper.send_signal(signal.SIGCONT)
+            assert sleeper.stdout is not None
+            assert sleeper.stdout.readline() == b"woken\n"
+            # Its next evaluation, or the loss of its place, comes after what it wanted to say.
+            assert sleeper.stdout.readline() == b"refused\n"
+        assert place.published() == spoken
+    assert [item[1:] for item in spoken] == [("critical", "firing"), ("error", "firing")]
+
+
+def test_what_the_topic_has_forgotten_is_known_from_the_table(place: Place) -> None:
+    """A transition that landed counts although the topic does not hold it any more."""
+    objective = outage(place)
+    place.migrator.command(
+        "INSERT INTO tachograph.violations (tenant_id, agent_id, violation_id, kind, code, severity, verdict, "  # noqa: S608 - our own names
+        f"constraint_id, occurred_at) VALUES ('acme', '', '{objective.name}', 'slo', 'slo.burn_rate', 'critical', "
+        f"'firing', '{objective.name}', {START - 40 * DAY})"
+    )
+    clock = [START]
+    with place.evaluating(objective, clock) as done:
+        eventually(lambda: bool(done), "the evaluation")
+    assert place.published() == [(0, "critical", "resolved")]
 
 
 def test_an_objective_that_cannot_be_asked_does_not_blind_the_others(

@@ -14,7 +14,12 @@ def test_a_bundle_that_holds(tmp_path: Path) -> None:
     write_bundle(MATRIX["untouched"].shown, tmp_path / "b.zip")
     answer = tachograph("verify", str(tmp_path / "b.zip"), "--json")
     assert answer.returncode == 0
-    assert json.loads(answer.stdout) == {"records": 6, "findings": []}
+    assert json.loads(answer.stdout) == {
+        "records": 6,
+        "findings": [],
+        "basis": {"anchor": 0, "checkpoint": 6, "chain": 0},
+        "keys": {"key_retired_since": 6},
+    }
     assert "vouches for its own keys" in answer.stderr
 
 

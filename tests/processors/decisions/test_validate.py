@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from tachograph.processors.records import EvidenceFact, RunFacts, Verdict, validate
-from tachograph.processors.records.lifecycle import TERMINAL, may_follow
 from tachograph.schemas.enums import RecordStatus, RetentionClass, ValidationRule
 from tachograph.schemas.proofs.keys import EPOCH, KeySet
+from tachograph.schemas.record_lifecycle import TERMINAL, may_follow
 from tests.processors.decisions.proposals import CATALOG, KEYS, NOW, REFS, RUN, proposal
 
 POLICY = proposal()["policy_decisions"][0]

@@ -18,13 +18,18 @@ from tachograph.producers import Tracer
 from tachograph.producers import encoding as _encoding  # noqa: F401 - as above
 from tachograph.producers import run as _run  # noqa: F401 - as above
 from tachograph.producers.publishing import Message, PublisherStats
+from tachograph.producers.redaction import Redactor
 from tachograph.producers.spool import SpoolOptions, SpoolPublisher
 from tachograph.schemas.headers import Header
 from tachograph.schemas.settings import KafkaSettings
 
 AT_ONCE = 4
-LONGEST_WAIT_S = 0.35
-"""Between two kills: 200 rounds then last about 40 seconds, and an agent about 0.7."""
+MOST_RECORDS = 60
+"""An agent dies after a random number of records up to this, however slow the machine is."""
+LONGEST_WAIT_S = 0.1
+"""And a random moment later, so that its death falls anywhere between two records or in the middle of one."""
+LINE = 37
+"""Bytes of a note: a UUID and the end of the line."""
 
 
 class Journalled:
@@ -64,11 +69,18 @@ def be_busy(folder: Path, journal: Path, settings: KafkaSettings, topic: str, na
         select.select([], [], [], 0.01)  # an agent also waits for its user
 
 
+def wait_until_noted(journal: Path, records: int) -> None:
+    """Wait until an agent has got that far."""
+    while records and not (journal.exists() and journal.stat().st_size >= records * LINE):
+        select.select([], [], [], 0.005)
+
+
 def main(folder: Path, journal: Path, bootstrap: str, topic: str, *, rounds: int, seed: int) -> None:
     """A few agents at a time; in each round the oldest dies."""
     chance = random.Random(seed)  # noqa: S311 - moments of death
     settings = KafkaSettings(bootstrap_servers=bootstrap)
-    alive: list[int] = []
+    Redactor().text("what is compiled now, no agent has to compile")
+    alive: list[tuple[int, Path]] = []
     for turn in range(rounds):
         pid = os.fork()
         if pid == 0:
@@ -76,10 +88,11 @@ def main(folder: Path, journal: Path, bootstrap: str, topic: str, *, rounds: int
                 be_busy(folder, journal, settings, topic, f"agent-{turn}")
             finally:
                 os._exit(1)  # it never ends by itself; if it does, it must not go on as the parent
-        alive.append(pid)
-        select.select([], [], [], chance.uniform(0.01, LONGEST_WAIT_S))
+        alive.append((pid, journal / f"agent-{turn}"))
         while len(alive) >= (AT_ONCE if turn < rounds - 1 else 1):
-            victim = alive.pop(0)
+            victim, noted = alive.pop(0)
+            wait_until_noted(noted, chance.randint(0, MOST_RECORDS))
+            select.select([], [], [], chance.uniform(0, LONGEST_WAIT_S))
             os.kill(victim, signal.SIGKILL)
             status = os.waitpid(victim, 0)[1]
             if os.WIFSIGNALED(status):

@@ -135,3 +135,30 @@ if pid:
         b"child": [3],
     }
     assert list(tmp_path.iterdir()) == []
+
+
+def test_an_interpreter_that_ends_while_it_sends(servers: Settings, tmp_path: Path) -> None:
+    """Its exit waits for nobody here: what was under way and what was not arrives once, by the one who drains."""
+    topic = create_topic(servers.kafka)
+    program = f"""
+import sys
+from pathlib import Path
+from tachograph.producers.spool import SpoolOptions, SpoolPublisher
+from tachograph.schemas.settings import KafkaSettings
+from tests.producers.spool.conftest import message
+options = SpoolOptions(folder=Path({str(tmp_path)!r}), exit_timeout=0, linger=0, window=50)
+publisher = SpoolPublisher(options, kafka=KafkaSettings(bootstrap_servers={servers.kafka.bootstrap_servers!r}))
+number = 0
+while publisher.stats().acknowledged < 100:
+    publisher.publish(message(number, topic={topic!r}))
+    number += 1
+for more in range(number, number + 500):
+    publisher.publish(message(more, topic={topic!r}))
+print(more + 1)
+sys.exit(3)
+"""
+    done = subprocess.run([sys.executable, "-c", program], check=False, timeout=60, capture_output=True, text=True)
+    assert done.returncode == 3, done.stderr
+    assert "Traceback" not in done.stderr
+    assert drain(tmp_path, servers.kafka).complete
+    assert numbers(read_topic(servers.kafka, topic)[b"run"]) == list(range(int(done.stdout)))

@@ -9,9 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
-from confluent_kafka import Consumer, ConsumerGroupTopicPartitions, KafkaException, Message, Producer, TopicPartition
+from confluent_kafka import Consumer, KafkaException, Message, Producer, TopicPartition
 from confluent_kafka.admin import AdminClient, NewTopic
 
+from tachograph.processors.group_offsets import committed_offsets
 from tachograph.schemas.headers import Header
 from tachograph.schemas.settings import Settings
 from tachograph.schemas.topics import ViolationKind, violation_topic
@@ -44,13 +45,11 @@ class Desk:
         self.producer.flush()
 
     def committed(self) -> int:
-        asked = ConsumerGroupTopicPartitions(self.settings.alerts.group_id, [TopicPartition(self.topic, 0)])
-        (answer,) = self.admin.list_consumer_group_offsets([asked]).values()
+        client, group = self.settings.kafka.client(), self.settings.alerts.group_id
         try:
-            found: int = answer.result().topic_partitions[0].offset
+            return committed_offsets(client, group, (self.topic,), 30).get((self.topic, 0), -1)
         except KafkaException:  # a broker that has just started does not know its groups yet
             return -1
-        return found
 
     def dead_letters(self, count: int) -> list[Message]:
         consumer = Consumer(

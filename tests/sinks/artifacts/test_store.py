@@ -26,12 +26,14 @@ from tachograph.sinks.artifacts.errors import (
     ArtifactExpiredError,
     ArtifactMissingError,
     NoKeyError,
+    StoreUnavailableError,
     UnsafePathError,
     WrongKeyError,
 )
 from tachograph.sinks.artifacts.objects import opened
 from tachograph.sinks.artifacts.paths import checked
 from tachograph.sinks.artifacts.sealed import AGENT_VERSION, SealingKey
+from tests.sinks.artifacts.s3 import BUCKET, endpoint
 
 NOW = 1_780_000_000_000_000
 DAY = 86_400_000_000
@@ -48,9 +50,12 @@ class OneKey:
         return self._key
 
 
-@pytest.fixture(params=["folder", "memory"])
+@pytest.fixture(params=["folder", "memory", "s3"])
 def objects(request: pytest.FixtureRequest, tmp_path: Path) -> Objects:
     """The same contract on every kind of store."""
+    if request.param == "s3":
+        request.getfixturevalue("s3")
+        return opened(f"s3://{BUCKET}/{tmp_path.name}", tmp_path)
     return opened("", tmp_path / "store") if request.param == "folder" else Objects(MemoryStore())
 
 
@@ -188,6 +193,9 @@ def test_erasure_destroys_key_and_blobs_and_stays(objects: Objects, store: Artif
             await put(store)
         assert await store.get("acme", other.artifact_id) == CANARY
         assert await store.erase("acme", name, now=NOW + 9, reason="again") == done
+        assert not done.recorded
+        await store.recorded(done)
+        assert await store.erase("acme", name, now=NOW + 9, reason="again") == dataclasses.replace(done, recorded=True)
         assert not list(filter(lambda path: path == entry.path, objects.paths("tenants")))
 
     asyncio.run(check())
@@ -255,6 +263,28 @@ def test_an_address_that_is_none_is_a_wrong_setting(tmp_path: Path, url: str) ->
     """Said before anything is written."""
     with pytest.raises(ConfigError, match=r"artifacts\.url"):
         opened(url, tmp_path)
+
+
+def test_two_writers_that_are_first_at_once_seal_with_one_key(objects: Objects) -> None:
+    """The object store decides which of two data keys is the subject's; the other is never used."""
+
+    async def check() -> None:
+        stores = [ArtifactStore(objects, OneKey()) for _ in range(8)]
+        entries = await asyncio.gather(*(put(store, f"{n}".encode()) for n, store in enumerate(stores)))
+        for number, entry in enumerate(entries):
+            assert await stores[0].get("acme", entry.artifact_id) == f"{number}".encode()
+
+    asyncio.run(check())
+
+
+def test_an_object_store_that_is_away_is_a_sentence(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Not three minutes of silence, and nothing of what was to be stored."""
+    for name, value in endpoint("http://127.0.0.1:1").items():
+        monkeypatch.setenv(name, value)
+    away = ArtifactStore(opened(f"s3://{BUCKET}/x", tmp_path), OneKey())
+    with pytest.raises(StoreUnavailableError, match=r"artifacts\.url") as raised:
+        asyncio.run(put(away))
+    assert CANARY.decode() not in str(raised.value)
 
 
 def test_an_artifact_that_an_agent_sealed_can_be_opened(tmp_path: Path) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.text import Text
 
 from tachograph.console.cli import (
     alerts,
@@ -17,18 +18,26 @@ from tachograph.console.cli import (
     catalog,
     configuration,
     demonstration,
+    doctor,
+    evidence,
+    keys,
+    panels,
     pipeline,
     prices,
     reading,
     recorder,
+    replaying,
+    report,
     retention,
     rules,
     slo,
     stack,
     verification,
     violations,
+    website,
 )
 from tachograph.console.cli.output import ERR
+from tachograph.console.visible import visible
 from tachograph.schemas.errors import ConfigError, TachographError
 from tachograph.schemas.settings import ENV_PREFIX
 
@@ -40,12 +49,14 @@ app = typer.Typer(
     name="tachograph",
     help=(
         "The tamper-evident recorder for autonomous agents.\n\n"
-        "The things people do first:\n\n"
-        "* `tachograph demo`: start everything, run a scripted agent, see what landed\n\n"
-        "* `tachograph up`: start Kafka, ClickHouse, worker and sink on this machine\n\n"
-        "* `tachograph status`: what runs, where, and where its log is\n\n"
-        "* `tachograph runs`: the latest runs of your agents\n\n"
-        "* `tachograph query 'SELECT ...'`: ask ClickHouse anything, read-only"
+        "The five things people do:\n\n"
+        "* `tachograph demo`: see it work; starts everything, lets a scripted agent work, shows what came of it\n\n"
+        "* `tachograph up`: start Kafka, ClickHouse and the pipeline on this machine\n\n"
+        "* `tachograph runs`, then `tachograph report RUN`: what an agent asked, saw, decided and did\n\n"
+        "* `tachograph console`: the same as pages in a browser, and what is going wrong right now\n\n"
+        "* `tachograph doctor`: when something does not work; says what to do\n\n"
+        "Data goes to stdout, the rest to stderr; `--json` wherever there is a table. Exit codes: 0 done, 1 failed, "
+        "2 wrong call or setting, 130 interrupted."
     ),
     no_args_is_help=True,
     rich_markup_mode="markdown",
@@ -56,8 +67,10 @@ alerts.register(app)
 stack.register(app)
 pipeline.register(app)
 reading.register(app)
+report.register(app)
 violations.register(app)
 recorder.register(app)
+replaying.register(app)
 rules.register(app)
 slo.register(app)
 prices.register(app)
@@ -65,8 +78,13 @@ retention.register(app)
 artifacts.register(app)
 configuration.register(app)
 catalog.register(app)
+keys.register(app)
 verification.register(app)
+doctor.register(app)
+evidence.register(app)
 demonstration.register(app)
+website.register(app)
+panels.arrange(app)
 
 
 @app.callback()
@@ -99,5 +117,5 @@ def run() -> None:
 
 
 def _fail(error: Exception, code: int) -> None:
-    ERR.print(f"[bold red]error:[/] {error}", markup=True, highlight=False)
+    ERR.print(Text.assemble(("error:", "bold red"), " ", visible(str(error))), soft_wrap=True)
     sys.exit(code)

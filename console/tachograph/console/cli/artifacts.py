@@ -1,21 +1,20 @@
-"""``tachograph artifacts``: what is stored, its content for those with the keys, its removal."""
+"""``tachograph artifacts``: what is stored, and its content for those with the keys."""
 
 import asyncio
 import dataclasses
 import sys
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
+from tachograph.console.cli import artifact_removal
 from tachograph.console.cli.output import JsonFlag, note, print_json, print_table
-from tachograph.schemas.errors import ConfigError
 from tachograph.schemas.settings import Settings, load_settings
 from tachograph.sinks.artifacts import ArtifactStore, Content, Entry, State, open_store
 from tachograph.sinks.artifacts.agent_files import open_agent_artifact
 from tachograph.sinks.artifacts.capture import opened_capture, unpacked
-from tachograph.sinks.artifacts.entry import from_micros, micros
+from tachograph.sinks.artifacts.entry import from_micros
 from tachograph.sinks.artifacts.errors import ArtifactDamagedError, ArtifactMissingError
 from tachograph.sinks.artifacts.keys import read_key_file
 
@@ -29,8 +28,7 @@ def register(app: typer.Typer) -> None:
     group.command("ls")(ls)
     group.command("get")(get)
     group.command("verify")(verify)
-    group.command("gc")(gc)
-    group.command("erase")(erase)
+    artifact_removal.register(group)
     app.add_typer(group, name="artifacts")
 
 
@@ -38,7 +36,7 @@ def ls(*, tenant: Tenant = "", as_json: JsonFlag = False) -> None:
     """List artifacts, removed ones too. Needs no key."""
     settings = load_settings()
     found = asyncio.run(_entries(open_store(settings), tenant or settings.tenant_id))
-    rows = [_shown(entry) for entry in found]
+    rows = [shown(entry) for entry in found]
     if as_json:
         print_json(rows)
     elif rows:
@@ -64,7 +62,7 @@ def get(
     """Write the content of an artifact. Needs the tenant's key, and for a capture the recorder's."""
     settings = load_settings()
     key_file = capture_key or settings.home / "keys" / "capture.key"
-    content = asyncio.run(_content(settings, tenant or settings.tenant_id, artifact_id, workspace))
+    content = asyncio.run(content_of(settings, tenant or settings.tenant_id, artifact_id, workspace))
     plain = content.data
     if content.kind is Content.CAPTURE and not raw:
         plain = opened_capture(unpacked(content.data), read_key_file(key_file, "the recorder's capture key"))
@@ -96,40 +94,6 @@ def verify(
         raise typer.Exit(1)
 
 
-def gc(
-    *,
-    dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be removed and change nothing.")] = False,
-    as_json: JsonFlag = False,
-) -> None:
-    """Remove the bytes that retention no longer keeps, of every tenant, and put that on record."""
-    settings = load_settings()
-    removed = asyncio.run(_collected(settings, dry_run=dry_run))
-    if as_json:
-        print_json([_shown(entry) for entry in removed])
-    note(f"{len(removed)} artifacts {'would be' if dry_run else 'were'} removed")
-
-
-def erase(
-    *,
-    run: Annotated[str, typer.Option("--run", help="Erase what was stored for this run.")] = "",
-    subject: Annotated[str, typer.Option("--subject", help="Erase what was stored for this subject.")] = "",
-    reason: Annotated[str, typer.Option("--reason", help="Why; goes on record. No personal data.")],
-    tenant: Tenant = "",
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
-    as_json: JsonFlag = False,
-) -> None:
-    """Destroy a subject's key and bytes for good. Tombstones stay. Prints what the erasure record needs."""
-    if bool(run) == bool(subject):
-        raise ConfigError("name what to erase: --run RUN, or --subject SUBJECT")
-    if not yes and not typer.confirm("This cannot be undone. Erase?", err=True):
-        raise typer.Exit(1)
-    settings = load_settings()
-    done = asyncio.run(_erased(settings, tenant or settings.tenant_id, subject or f"run:{run}", reason))
-    if as_json:
-        print_json(done)
-    note(f"{len(done['artifacts'])} artifacts erased")
-
-
 @dataclasses.dataclass(frozen=True)
 class _Content:
     data: bytes
@@ -140,7 +104,8 @@ async def _entries(store: ArtifactStore, tenant: str) -> list[Entry]:
     return [entry async for entry in store.entries(tenant)]
 
 
-async def _content(settings: Settings, tenant: str, artifact_id: str, workspace: Path) -> _Content:
+async def content_of(settings: Settings, tenant: str, artifact_id: str, workspace: Path) -> _Content:
+    """An artifact from the store, or from the folder of an agent's workspace."""
     store = open_store(settings)
     try:
         entry = await store.entry(tenant, artifact_id)
@@ -166,33 +131,8 @@ async def _verified(store: ArtifactStore, tenant: str, artifact_id: str) -> list
     return results
 
 
-async def _collected(settings: Settings, *, dry_run: bool) -> list[Entry]:
-    from tachograph.processors.snapshots.removals import publish_removals  # noqa: PLC0415 - Kafka's client, if needed
-
-    store, now = open_store(settings), micros(datetime.now(UTC))
-    due = await store.due(now, settings.artifacts)
-    if dry_run:
-        return due
-    removed = [await store.expire(entry, now) for entry in due]
-    await publish_removals(settings, removed)
-    for entry in removed:
-        await store.expired(entry)
-    return removed
-
-
-async def _erased(settings: Settings, tenant: str, subject: str, reason: str) -> dict[str, Any]:
-    from tachograph.processors.snapshots.removals import publish_removals  # noqa: PLC0415 - as above
-
-    store = open_store(settings)
-    done = await store.erase(tenant, store.subject_name(tenant, subject), now=micros(datetime.now(UTC)), reason=reason)
-    await publish_removals(settings, done.artifacts)
-    return dataclasses.asdict(done) | {
-        "erased_at": from_micros(done.erased_at).isoformat(),
-        "artifacts": [{"artifact_id": entry.artifact_id, "hash": entry.hash} for entry in done.artifacts],
-    }
-
-
-def _shown(entry: Entry) -> dict[str, Any]:
+def shown(entry: Entry) -> dict[str, Any]:
+    """An entry as JSON."""
     deleted = None if entry.deleted_at is None else from_micros(entry.deleted_at).isoformat()
     return {
         "artifact_id": entry.artifact_id,

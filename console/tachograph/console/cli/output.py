@@ -4,15 +4,21 @@ import json
 import os
 import sys
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from rich.markup import escape
 from rich.table import Table
+from rich.text import Text
+
+from tachograph.console.visible import clipped, visible, visible_json
 
 PIPE_WIDTH = 180
 """Columns where there is no terminal to ask: wide enough that a table keeps its rows."""
+
+NARROWEST = 13
+"""Columns of the terminal that a column of a table needs at least."""
 
 OUT = Console(highlight=False, width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPE_WIDTH)
 """Data. Pipe it."""
@@ -23,32 +29,61 @@ ERR = Console(stderr=True, highlight=False)
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of a table.")]
 
 
+def json_text(value: Any) -> str:
+    """One JSON document. Unprintable characters in its strings are escapes, so that it can be read on a terminal."""
+    return visible_json(json.dumps(value, indent=2, default=_plain, ensure_ascii=False)) + "\n"
+
+
+def _plain(value: object) -> str:
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    return str(value)
+
+
 def print_json(value: Any) -> None:
     """One JSON document on stdout, keys in the order given."""
-    sys.stdout.write(json.dumps(value, indent=2, default=str, ensure_ascii=False) + "\n")
+    sys.stdout.write(json_text(value))
 
 
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, title: str | None = None) -> None:
-    """A table that fits the terminal. Cells may hold what an agent wrote, so markup in them is not markup."""
+    """A table that fits the terminal. Cells and names may be what an agent wrote, so markup in them is not markup.
+
+    Where the terminal is too narrow for the columns, each row is a small list of its own.
+    """
+    names = [Text(printable(column)) for column in columns]
+    if OUT.width < len(columns) * NARROWEST:
+        _print_lists(names, rows, title)
+        return
     table = Table(title=title, title_justify="left", header_style="bold", box=None, pad_edge=False)
     numeric = [all(isinstance(row[place], int | float) for row in rows) and bool(rows) for place in range(len(columns))]
-    for column, is_numeric in zip(columns, numeric, strict=True):
-        table.add_column(column, justify="right" if is_numeric else "left", overflow="fold")
+    for name, is_numeric in zip(names, numeric, strict=True):
+        table.add_column(name, justify="right" if is_numeric else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(escape(printable(cell)) for cell in row))
+        table.add_row(*(Text(printable(cell)) for cell in row))
     OUT.print(table)
+
+
+def _print_lists(names: Sequence[Text], rows: Sequence[Sequence[object]], title: str | None) -> None:
+    if title is not None:
+        OUT.print(Text(title, style="italic"))
+    for place, row in enumerate(rows):
+        if place:
+            OUT.print()
+        table = Table(box=None, show_header=False, pad_edge=False)
+        table.add_column(style="bold", no_wrap=True)
+        table.add_column(overflow="fold")
+        for name, cell in zip(names, row, strict=True):
+            table.add_row(name, Text(printable(cell)))
+        OUT.print(table)
 
 
 def printable(cell: object) -> str:
     """Text of a cell without what could drive a terminal: control characters and direction overrides."""
     if cell is None:
         return "-"
-    text = f"{cell:,}" if isinstance(cell, int) and not isinstance(cell, bool) else str(cell)
-    return "".join(
-        character if character.isprintable() or character == "\n" else f"\\x{ord(character):02x}" for character in text
-    )
+    return visible(clipped(f"{cell:,}" if isinstance(cell, int) and not isinstance(cell, bool) else str(cell)))
 
 
 def note(sentence: str) -> None:
     """A line for the person, not for the pipe."""
-    ERR.print(sentence)
+    ERR.print(Text(visible(sentence)), soft_wrap=True)

@@ -29,6 +29,7 @@ def register(app: typer.Typer) -> None:
     """Add the commands."""
     app.command()(worker)
     app.command()(snapshots)
+    app.command()(sealer)
     app.command()(sink)
     app.command()(evaluators)
     app.command()(migrate)
@@ -65,6 +66,15 @@ def snapshots(instance: Instance = "", log_format: LogFormatOption = None) -> No
     settings = _named(load_settings(), "snapshots", instance)
     _log_as(log_format, settings)
     run_snapshots(settings, stop=_stopped_by_signals())
+
+
+def sealer(instance: Instance = "", log_format: LogFormatOption = None) -> None:
+    """Run a sealer: proposed records are judged by the catalog, chained, signed and put under checkpoints."""
+    from tachograph.processors.sealing.service import run_sealer  # noqa: PLC0415 - as above
+
+    settings = _named(load_settings(), "sealer", instance)
+    _log_as(log_format, settings)
+    run_sealer(settings, stop=_stopped_by_signals())
 
 
 def sink(instance: Instance = "", log_format: LogFormatOption = None) -> None:

@@ -63,9 +63,8 @@ def drain(
         TextColumn("  {task.completed:.0f} messages acknowledged"), console=ERR, disable=not sys.stderr.isatty()
     ) as bar:
         task = bar.add_task("sent", total=None)
-        report = drain_spool(
-            folder, load_settings().kafka, patience=patience, progress=lambda done: bar.update(task, completed=done)
-        )
+        kafka = load_settings().kafka
+        report = drain_spool(folder, kafka, patience=patience, progress=lambda done: bar.update(task, completed=done))
     if as_json:
         print_json(asdict(report))
     note(
@@ -73,7 +72,10 @@ def drain(
         f"{report.finished} of {report.adopted} spools are empty, {report.alive} belong to living processes"
     )
     if report.finished < report.adopted:
-        note("what is left stays on disk; is the broker reachable? Run this again.")
+        note(
+            f"what is left stays on disk: is there a broker at {kafka.bootstrap_servers} "
+            "(TACHOGRAPH_KAFKA__BOOTSTRAP_SERVERS)? `tachograph up` starts one here. Then run this again."
+        )
         raise typer.Exit(EXIT_FAILED)
 
 

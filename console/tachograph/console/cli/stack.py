@@ -3,7 +3,7 @@
 import sys
 from contextlib import AbstractContextManager
 from types import TracebackType
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Self
 
 import typer
 from rich.progress import BarColumn, DownloadColumn, Progress, TaskID, TextColumn
@@ -14,7 +14,14 @@ from tachograph.schemas.settings import Settings, load_settings
 if TYPE_CHECKING:
     from tachograph.deploy.stack import LocalStack
 
-CHILDREN = ("worker", "snapshots", "sink")
+CHILDREN: Final[dict[str, tuple[str, ...]]] = {
+    "worker": ("worker", "--instance", "worker-0"),
+    "snapshots": ("snapshots", "--instance", "snapshots-0"),
+    "sealer": ("sealer", "--instance", "sealer-0"),
+    "sink": ("sink", "--instance", "sink-0"),
+    "slo": ("slo", "run"),
+}
+"""Processes of the stack by name, each with its command, in the order of their start."""
 
 
 def register(app: typer.Typer) -> None:
@@ -49,9 +56,18 @@ def prepare(stack: "LocalStack") -> Settings:
     note(f"topics: {len(created)} created or changed")
     applied = migrate(settings)
     note(f"tables: {len(applied)} migrations applied")
+    make_sealing_keys(settings)
     command = [sys.executable, "-m", "tachograph.console.main"]
-    stack.start_children([(name, [*command, name, "--instance", f"{name}-0"]) for name in CHILDREN])
+    stack.start_children([(name, [*command, *arguments]) for name, arguments in CHILDREN.items()])
     return settings
+
+
+def make_sealing_keys(settings: Settings) -> None:
+    """A key to seal with, for this machine, where there is none. One that is there is never changed."""
+    from tachograph.processors.sealing.key_set import create_keys, key_file_of, key_set_of  # noqa: PLC0415 - as above
+
+    if create_keys(settings):
+        note(f"sealing: a new key in {key_file_of(settings)}, its public half in {key_set_of(settings)}")
 
 
 def report(event: object) -> None:

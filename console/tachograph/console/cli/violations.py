@@ -7,6 +7,7 @@ import orjson
 import typer
 
 from tachograph.console.cli.output import note, printable
+from tachograph.console.visible import visible_json
 from tachograph.schemas.enums import Severity
 from tachograph.schemas.settings import load_settings
 from tachograph.schemas.topics import ViolationKind, violation_topic
@@ -84,7 +85,7 @@ def table_line(row: dict[str, Any]) -> str:
 def _json_line(row: dict[str, Any]) -> str:
     from tachograph.console.violations import as_json  # noqa: PLC0415 - as above
 
-    return orjson.dumps(as_json(row)).decode()
+    return visible_json(orjson.dumps(as_json(row)).decode())
 
 
 def _print(line: str) -> None:

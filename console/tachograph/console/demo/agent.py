@@ -6,10 +6,10 @@ from tachograph.console.demo import model as scripted
 from tachograph.console.demo.model import ScriptedModel, tokens
 from tachograph.console.demo.retrieval import RANKER, Found, search
 from tachograph.console.demo.tools import DESCRIBED
-from tachograph.console.demo.workspace import Workspace
-from tachograph.producers import Run
-from tachograph.producers.manifest import ExcludedReason, IncludedReason
+from tachograph.console.demo.workspace import TEST_COMMAND, Workspace
+from tachograph.producers import AttributionScope, Run
 from tachograph.producers.model.call import ModelCall
+from tachograph.schemas.enums import ExcludedReason, IncludedReason
 
 SYSTEM: Final = "You are a coding agent. Work in small steps and run the tests."
 DEVELOPER: Final = "Touch only src/ and tests/."
@@ -59,6 +59,29 @@ class CodingAgent:
         output = self._run.tools.execute(asked.name, asked.arguments, tool_use_id=asked.tool_call_id)
         self._seen.append({"role": "tool", "content": f"{asked.name}: {output}"})
         return output
+
+    def edit(self, call: ModelCall, summary: str) -> None:
+        """Edit the file that the model named, and record what changed."""
+        (asked,) = call.tool_calls
+        path = asked.arguments["path"]
+        before = self._workspace.read(path)
+        self.act(call)
+        edited = self._run.artifacts.file_edit(path, before, self._workspace.read(path))
+        self._run.action("edit", summary, artifacts=[edited])
+
+    def test(self, call: ModelCall) -> None:
+        """Run the tests that the model asked for, and record how they went."""
+        result = self.act(call)
+        exit_code = result["exit_code"]
+        tested = self._run.artifacts.test_run(TEST_COMMAND, exit_code, passed=result["passed"], failed=result["failed"])
+        status = "pass" if exit_code == 0 else "fail"
+        evaluation = {"quality": {"status": status, "checks": [{"id": "tests.passed", "status": status}]}}
+        self._run.action("run_tests", tested.summary, artifacts=[tested], evaluation=evaluation)
+
+    @staticmethod
+    def phase(name: str) -> AttributionScope:
+        """What the agent is at: planning, execution, validation or fix."""
+        return AttributionScope(phase=name)
 
     def _describe(self, question: str, found: list[Found]) -> None:
         with self._run.context(

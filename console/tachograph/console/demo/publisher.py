@@ -9,6 +9,7 @@ from tachograph.producers.publishing import Message, Publisher, PublisherStats, 
 from tachograph.schemas.headers import Header
 
 _EVENT_ID: Final = Header.CE_ID.value
+_CAPTURE_ID: Final = Header.CAPTURE_ID.value
 
 
 class WatchedPublisher:
@@ -19,6 +20,8 @@ class WatchedPublisher:
         self._has_room = True
         self.event_ids: list[str] = []
         """Ids of the records that were kept, in order. Captures are no records and have none."""
+        self.capture_ids: set[str] = set()
+        """Of what faults captured."""
         self._refused = 0
 
     @contextmanager
@@ -37,6 +40,7 @@ class WatchedPublisher:
             raise SpoolFull("the story has no room for this record")
         self._publisher.publish(message)
         self.event_ids += [value.decode() for name, value in message.headers if name == _EVENT_ID]
+        self.capture_ids |= {value.decode() for name, value in message.headers if name == _CAPTURE_ID}
 
     def flush(self, timeout: float) -> bool:
         """Wait for the broker; see Publisher."""

@@ -1,6 +1,6 @@
-"""What the stories are played on: a tracer as any agent has one, with the stories' clock and a scratch folder."""
+"""What the scenarios are played on: a tracer as any agent has one, with the stories' clock and a scratch repository."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -8,16 +8,22 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, Final
 
+from tachograph.console.demo.agent import CodingAgent
 from tachograph.console.demo.clock import StoryClock
+from tachograph.console.demo.model import Answer, ScriptedModel
 from tachograph.console.demo.publisher import WatchedPublisher
 from tachograph.console.demo.tools import hooks, tools
 from tachograph.console.demo.workspace import Workspace
-from tachograph.producers import Run, Tracer
+from tachograph.producers import AttributionScope, Run, Tracer
 from tachograph.producers.ids import Ids
+from tachograph.producers.options import TracerOptions
 from tachograph.producers.publishing import Publisher
 from tachograph.schemas.settings import Settings
 
+AGENT: Final = "demo-coder"
 SCOPE: Final = {"id": "constraint.scope", "type": "scope", "rule": "paths_within('src/**', 'tests/**')"}
+LOOP_THRESHOLD: Final = 3
+"""Identical tool calls that are still no loop. An agent of your own has ten."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,20 +39,31 @@ class Stage:
     runs: list[Run] = field(default_factory=list)
     """Runs so far, in order."""
 
-    def start_run(self, name: str, request: str, *, ticket: str, constraints: tuple[Mapping[str, str], ...]) -> Run:
-        """A run for a ticket, as a session of its own."""
+    @contextmanager
+    def working_on(
+        self,
+        name: str,
+        request: str,
+        ticket: str,
+        constraints: tuple[Mapping[str, str], ...],
+        answers: Sequence[Answer],
+    ) -> Iterator[tuple[Run, CodingAgent]]:
+        """A run for a ticket, as a session of its own, on a branch of its own, and the agent that works on it."""
+        branch = f"agent/{ticket}"
+        self.workspace.start_branch(branch)
         run = self.tracer.start_run(
             {
                 "request_id": f"req_{ticket}",
                 "user_request_raw": request,
-                "context": {"channel": "cli", "repo": "acme/parser", "branch": "main", "ticket_id": ticket},
+                "context": {"channel": "cli", "repo": "acme/parser", "branch": branch, "ticket_id": ticket},
             },
             constraints=constraints,
             run_id=f"run_{name}_{self.suffix}",
             session_id=f"session_{name}_{self.suffix}",
         )
         self.runs.append(run)
-        return run
+        with run, AttributionScope(task_id=ticket):
+            yield run, CodingAgent(run, ScriptedModel(self.clock, *answers), self.workspace)
 
 
 @contextmanager
@@ -63,7 +80,7 @@ def stage(
     watched, clock = WatchedPublisher(publisher), StoryClock(started_at)
     with TemporaryDirectory(prefix="tachograph-demo-") as folder:
         workspace = Workspace(Path(folder))
-        named: dict[str, Any] = {"agent_id": "demo-coder", "agent_version": "1.0.0", "tenant_id": settings.tenant_id}
+        named: dict[str, Any] = {"agent_id": AGENT, "agent_version": "1.0.0", "tenant_id": settings.tenant_id}
         with Tracer(
             **named,
             environment="local",
@@ -72,6 +89,7 @@ def stage(
             tools=tools(workspace, clock),
             hooks=hooks(workspace),
             audit=audit or False,
+            options=TracerOptions(loop_threshold=LOOP_THRESHOLD),
             clock=clock,
             ids=ids,
             strict=True,  # a demo that records less than it shows should fail

@@ -1,6 +1,5 @@
 """The tools of the demo's agent: plain functions on the workspace. Each takes its time on the story's clock."""
 
-import json
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Any, Final
@@ -12,21 +11,20 @@ from tachograph.producers.hooks.paths import PathScopeHook
 
 SUITE_TIMEOUT_S: Final = 30
 
+
+def _tool(name: str, description: str, *required: str) -> dict[str, Any]:
+    return {"name": name, "description": description, "schema": {"type": "object", "required": list(required)}}
+
+
 DESCRIBED: Final[list[dict[str, Any]]] = [
-    {"name": "read_file", "description": "Read a file", "schema": {"type": "object", "required": ["path"]}},
-    {
-        "name": "edit_file",
-        "description": "Replace text in a file",
-        "schema": {"type": "object", "required": ["path", "old", "new"]},
-    },
-    {"name": "run_tests", "description": "Run the unit tests", "schema": {"type": "object"}},
-    {"name": "run_suite", "description": "Run the integration suite", "schema": {"type": "object"}},
-    {
-        "name": "open_pull_request",
-        "description": "Open a pull request",
-        "schema": {"type": "object", "required": ["title"]},
-    },
-    {"name": "deploy", "description": "Deploy a service", "schema": {"type": "object", "required": ["target"]}},
+    _tool("read_file", "Read a file", "path"),
+    _tool("edit_file", "Replace text in a file", "path", "old", "new"),
+    _tool("search_code", "Search the code for a text", "pattern"),
+    _tool("run_tests", "Run the unit tests"),
+    _tool("run_suite", "Run the integration suite", "environment"),
+    _tool("open_pull_request", "Commit, push and open a pull request", "title"),
+    _tool("build", "Build a release", "version"),
+    _tool("deploy", "Deploy the service", "target"),
 ]
 """What the model is told."""
 
@@ -47,28 +45,40 @@ def tools(workspace: Workspace, clock: StoryClock) -> dict[str, Callable[..., An
         workspace.write(path, text.replace(old, new))
         return f"{text.count(old)} place changed"
 
+    def search_code(pattern: str) -> str:
+        clock.pass_time(40)
+        return workspace.search(pattern) or "nothing found"
+
     def run_tests() -> dict[str, int]:
         clock.pass_time(2200)
         return asdict(workspace.run_tests())
 
-    def run_suite(environment: str) -> str:
+    def run_suite(environment: str) -> None:
         clock.pass_time(SUITE_TIMEOUT_S * 1000)
-        raise TimeoutError(f"the suite's runner in {environment} did not answer in {SUITE_TIMEOUT_S} s")
+        workspace.run_suite(f"the suite's runner in {environment} did not answer in {SUITE_TIMEOUT_S} s")
 
     def open_pull_request(title: str) -> str:
         clock.pass_time(340)
-        workspace.write("pulls/17.json", json.dumps({"title": title}))
-        return "acme/parser!17"
+        workspace.commit(title)
+        return f"acme/parser!{workspace.push()}"
 
-    def deploy(service: str, version: str, target: str) -> str:
+    def build(version: str) -> dict[str, str]:
+        clock.pass_time(900)
+        return {"version": version, "sha256": workspace.build(version)}
+
+    def deploy(target: str) -> str:
         clock.pass_time(1800)
-        workspace.write(f"deployed/{target}.json", json.dumps({"service": service, "version": version}))
-        return f"{service} {version} runs in {target}"
+        return f"{workspace.deploy(target)} runs in {target}"
 
-    return {tool.__name__: tool for tool in (read_file, edit_file, run_tests, run_suite, open_pull_request, deploy)}
+    def status(service: str) -> dict[str, Any]:
+        clock.pass_time(25)
+        return {"service": service, "runs_in": workspace.targets()}
+
+    named = (read_file, edit_file, search_code, run_tests, run_suite, open_pull_request, build, deploy)
+    return {**{tool.__name__: tool for tool in named}, "monitoring.status": status}
 
 
 def hooks(workspace: Workspace) -> HookRegistry:
-    """What is asked before a tool touches a file."""
-    scope = PathScopeHook(workspace.folder, allowed=["src/**", "tests/**"])
+    """What is asked before a tool touches a file: inside the repository, and no key files."""
+    scope = PathScopeHook(workspace.folder, forbidden=["**/.env", "**/*.pem"])
     return HookRegistry([scope.matcher("*_file")])

@@ -49,7 +49,13 @@ class Transition:
     """Second at which the alert began, also where it ends."""
     message: str
     figures: Mapping[str, Any]
-    sample_event_ids: tuple[str, ...]
+    sample_event_ids: tuple[str, ...] = ()
+    """A few bad events of the last hours, for an alert that begins."""
+
+    @property
+    def has_samples(self) -> bool:
+        """Whether bad events can be named: not for an end, and not for silence."""
+        return self.verdict == FIRING and self.key.level is not Level.NO_DATA
 
     @property
     def id(self) -> str:
@@ -83,7 +89,6 @@ def transitions(objective: Objective, observations: Iterable[Observation], firin
                     fired_at=fired_at,
                     message=f"{objective.title}: nothing was counted in the whole period, so nothing burns any more.",
                     figures={"starts_at_us": fired_at * _MICROSECONDS},
-                    sample_event_ids=(),
                 )
             )
     return found
@@ -158,7 +163,6 @@ def _transition(objective: Objective, observation: Observation, key: Key, firing
         fired_at=fired_at,
         message=_message(objective, observation, key.level, ends=ends),
         figures=figures,
-        sample_event_ids=() if ends or key.level is Level.NO_DATA else observation.sample_event_ids,
     )
 
 

@@ -41,8 +41,6 @@ class Observation:
 
     tenant_id: str
     counts: Mapping[int, Count]
-    """By length of the window in seconds, each ending at the moment of evaluation."""
+    """By length of the window in seconds, each ending right before the moment of evaluation."""
     last_event_at: float
     """Time of the last event that counts, in seconds."""
-    sample_event_ids: tuple[str, ...] = ()
-    """A few bad events of the last hours."""

@@ -1,10 +1,11 @@
 """One log: every record by itself and in its place, then every checkpoint over them. Pure; finds all, stops at none."""
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
-from tachograph.schemas.proofs import GENESIS, NoteError, ProofError, Tree, leaf_of, open_checkpoint
+from tachograph.schemas.proofs import GENESIS, NoteError, ProofError, Tree, TreeHead, leaf_of, open_checkpoint
 from tachograph.schemas.proofs.keys import KeySet
 from tachograph.schemas.proofs.sealed import SealedRecord, check_record, origin_of
 
@@ -27,6 +28,8 @@ class FindingCode(StrEnum):
     """A checkpoint was signed over other records."""
     LOG_MISSING = "log_missing"
     """An auditor holds a checkpoint of a log that is not shown."""
+    PROOF_INVALID = "proof_invalid"
+    """A path of hashes does not lead to the root of its checkpoint."""
     KEYS_UNTRUSTED = "keys_untrusted"
     """The key set does not begin with the key that the auditor trusts, or does not hold together."""
 
@@ -41,34 +44,89 @@ class Finding:
     """Record in the order shown, or checkpoint in the order given, from 0."""
 
 
+@dataclass(slots=True)
+class LogReport:
+    """What holds of a log, and on what basis."""
+
+    records: int = 0
+    findings: list[Finding] = field(default_factory=list)
+    checkpointed: int = 0
+    """Records up to here are those that a signed checkpoint counts."""
+    anchored: int = 0
+    """Records up to here are those that a checkpoint from elsewhere counts."""
+    keys: Counter[str] = field(default_factory=Counter)
+    """Why signatures count, by how many records."""
+
+    def basis_at(self, place: int) -> str:
+        """On what one record stands."""
+        if place < self.anchored:
+            return "anchor"
+        return "checkpoint" if place < self.checkpointed else "chain"
+
+    def basis(self) -> dict[str, int]:
+        """How many records stand on an anchor, on a checkpoint only, and on their chain only."""
+        covered = max(self.anchored, self.checkpointed)
+        return {
+            "anchor": self.anchored,
+            "checkpoint": covered - self.anchored,
+            "chain": self.records - covered,
+        }
+
+
 def verify_log(log_id: str, records: Sequence[SealedRecord], checkpoints: Iterable[str], keys: KeySet) -> list[Finding]:
     """Everything that does not hold in one log; empty if all does."""
-    findings: list[Finding] = []
+    return report_log(log_id, records, checkpoints, (), keys).findings
+
+
+def report_log(
+    log_id: str,
+    records: Sequence[SealedRecord],
+    checkpoints: Iterable[str],
+    anchors: Iterable[TreeHead | None],
+    keys: KeySet,
+    *,
+    heads: Iterable[TreeHead | None] = (),
+) -> LogReport:
+    """The same with its basis. ``anchors`` are heads of the log from elsewhere; None for one that does not hold.
+
+    ``heads`` are those that signed heads records name, which come with the log as its checkpoints do.
+    """
+    report = LogReport(len(records))
     tree, before, last = Tree(), GENESIS, -1
     for place, record in enumerate(records):
         found = check_record(record, keys)
         if found.problem is not None:
-            findings.append(Finding(FindingCode(found.problem.value), log_id, place))
+            report.findings.append(Finding(FindingCode(found.problem.value), log_id, place))
         elif (found.log_id, found.log_seq, found.prev_hash) != (log_id, place, before) or found.sealed_at < last:
-            findings.append(Finding(FindingCode.WRONG_PLACE, log_id, place))
+            report.findings.append(Finding(FindingCode.WRONG_PLACE, log_id, place))
+        elif found.basis is not None:
+            report.keys[found.basis.value] += 1
         before, last = record.record_hash, max(last, found.sealed_at)
         try:
             tree.append(leaf_of(record.record_hash))
         except ProofError:  # already a finding: it cannot be the hash of the body
             tree.append(bytes(32))
-    for place, note in enumerate(checkpoints):
-        code = _checkpoint(log_id, note, tree, keys)
-        if code is not None:
-            findings.append(Finding(code, log_id, place))
-    return findings
+    shown = [*(_opened(log_id, note, keys) for note in checkpoints), *heads]
+    for place, head in enumerate([*shown, *anchors]):
+        code = FindingCode.NOTE_INVALID if head is None else _against(head, tree)
+        if head is None or code is not None:
+            report.findings.append(Finding(code or FindingCode.NOTE_INVALID, log_id, place))
+        elif place < len(shown):
+            report.checkpointed = max(report.checkpointed, head.size)
+        else:
+            report.anchored = max(report.anchored, head.size)
+    return report
 
 
-def _checkpoint(log_id: str, note: str, tree: Tree, keys: KeySet) -> FindingCode | None:
+def _opened(log_id: str, note: str, keys: KeySet) -> TreeHead | None:
     origin = origin_of(log_id)
     try:
-        head, _ = open_checkpoint(note, [key.note_key(origin) for key in keys.keys], origin=origin)
+        return open_checkpoint(note, [key.note_key(origin) for key in keys.keys], origin=origin)[0]
     except NoteError:
-        return FindingCode.NOTE_INVALID
+        return None
+
+
+def _against(head: TreeHead, tree: Tree) -> FindingCode | None:
     if head.size > tree.size:
         return FindingCode.LOG_TOO_SHORT
     return None if tree.root(head.size) == head.root else FindingCode.ROOT_MISMATCH

@@ -1,11 +1,14 @@
-"""Check a Tachograph evidence bundle. One file; needs `cryptography` and `rfc8785`, no network, nothing of Tachograph.
+"""Check Tachograph evidence. One file; needs `cryptography` and `rfc8785`, no network, nothing of Tachograph.
 
     pip install cryptography rfc8785
-    python tachograph_verify.py BUNDLE [--trust PUBLIC_KEY] [--anchor NOTE ...] [--json]
+    python tachograph_verify.py EVIDENCE [--trust PUBLIC_KEY] [--anchor NOTE ...] [--json]
 
-BUNDLE is a folder or zip. --trust is the first public key (base64), which you got from somewhere else than the bundle;
---anchor is a checkpoint that you kept or got from someone else. Without these two, a log that was wholly remade with
-keys of its own would pass. Exit codes: 0 all holds, 1 something does not, 2 the bundle cannot be read.
+EVIDENCE is a bundle (folder or zip) or the file of one proof. --trust is the first public key (base64), which must not
+come with the evidence. --anchor is what you kept or got elsewhere: a checkpoint, a heads record, or a file of such
+records, one JSON object a line with the member "note". Without these two, a log that was wholly remade with keys of its
+own would pass. The basis says on what each record stands: an anchor, a checkpoint of the evidence only, or only the
+chain of hashes and signatures.
+Exit codes: 0 all holds, 1 something does not, 2 the evidence cannot be read.
 """
 
 import argparse
@@ -15,6 +18,7 @@ import json
 import re
 import sys
 import zipfile
+from collections import Counter
 from collections.abc import Callable
 from datetime import UTC, datetime
 from itertools import pairwise
@@ -29,8 +33,9 @@ GENESIS = "sha256:" + "0" * 64
 MOMENT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{6}Z")
 HASH = re.compile(r"sha256:[0-9a-f]{64}")
 
-Place = tuple[str, int, str, datetime]
+Place = tuple[str, int, str, datetime, str]
 Finding = dict[str, Any]
+Head = tuple[int, bytes]
 
 
 class Untrusted(Exception):  # noqa: N818 - a state, not a bug
@@ -101,6 +106,12 @@ class Keys:
             if not signed(before["public_key"], unbase64(entry["introduction"] or ""), message):
                 raise Untrusted
 
+    def basis(self, entry: dict[str, Any]) -> str:
+        """Why a signature by a key that was effective counts, as of now."""
+        if entry["revoked_at"] is not None:
+            return "key_revoked_since"
+        return "key_effective" if entry["effective_until"] is None else "key_retired_since"
+
     def effective(self, entry: dict[str, Any], when: datetime) -> bool:
         """Tell whether a key may sign at a moment."""
         end, revoked = maybe(entry["effective_until"]), maybe(entry["revoked_at"])
@@ -143,7 +154,7 @@ def check_record(record: dict[str, str], keys: Keys) -> tuple[str | None, Place 
         if MOMENT.fullmatch(audit["sealed_at"]) is None:
             return "body_malformed", None
         when = moment(audit["sealed_at"])
-        place = (audit["log_id"], audit["log_seq"], audit["prev_hash"], when)
+        place = (audit["log_id"], audit["log_seq"], audit["prev_hash"], when, audit["signed_by"])
         key = keys.entries.get(audit["signed_by"])
     except (ValueError, KeyError, TypeError, RecursionError, rfc8785.CanonicalizationError):
         return "body_malformed", None
@@ -161,109 +172,296 @@ def check_record(record: dict[str, str], keys: Keys) -> tuple[str | None, Place 
     return (None if signed(key["public_key"], signature, message) else "signature_invalid"), place
 
 
-def check_checkpoint(note: str, origin: str, leaves: list[bytes], keys: Keys) -> str | None:
-    """What is wrong with a checkpoint over these leaves."""
+def leaf(record_hash: str) -> bytes:
+    """Leaf of a record; of what is no hash, one that fits nowhere."""
+    known = HASH.fullmatch(record_hash) is not None
+    return hashlib.sha256(b"\x00" + bytes.fromhex(record_hash[7:])).digest() if known else bytes(32)
+
+
+def open_note(note: str, origin: str, keys: Keys) -> Head | None:
+    """Size and root of a checkpoint of a log, if a key of the set has signed it."""
     try:
         text, blank, lines = note.rpartition("\n\n")
         text += "\n"
         parts = text[:-1].split("\n")
         size, claimed = parts[1], unbase64(parts[2])
         if not blank or not lines.endswith("\n") or parts[0] != origin or not all(parts):
-            return "note_invalid"
+            return None
         if any(char < " " and char != "\n" for char in text) or not re.fullmatch("0|[1-9][0-9]{0,19}", size):
-            return "note_invalid"
+            return None
         good = False
         for line in lines[:-1].split("\n"):
             dash, name, encoded = line.split(" ")
             data = unbase64(encoded)
             if dash != "\u2014" or len(data) <= 4 or len(claimed) != 32:
-                return "note_invalid"
+                return None
             for key in keys.entries.values():
                 public = unbase64(key["public_key"])
                 key_id = hashlib.sha256(origin.encode() + b"\n\x01" + public).digest()[:4]
                 if name == origin and data[:4] == key_id:
                     if not signed(key["public_key"], data[4:], text.encode()):
-                        return "note_invalid"
+                        return None
                     good = True
     except (ValueError, IndexError):
-        return "note_invalid"
-    if not good:
-        return "note_invalid"
-    if int(size) > len(leaves):
-        return "log_too_short"
-    return None if root(leaves[: int(size)]) == claimed else "root_mismatch"
+        return None
+    return (int(size), claimed) if good else None
 
 
-def check_log(log_id: str, records: list[dict[str, str]], checkpoints: list[str], keys: Keys) -> list[Finding]:
-    """Everything that does not hold in one log."""
-    findings: list[Finding] = []
-    leaves: list[bytes] = []
-    before, last = GENESIS, datetime.min.replace(tzinfo=UTC)
-    for place, record in enumerate(records):
+def heads_of(note: str, keys: Keys) -> list[tuple[str, int, bytes]] | None:
+    """Every log of a signed heads record with its size and root; None if it does not hold."""
+    lines = note.partition("\n\n")[0].split("\n")
+    head = open_note(note, lines[0], keys)
+    logs, leaves = [], []
+    try:
+        for line in lines[4:]:
+            word, log_id, size, claimed = line.split(" ")
+            if word != "log" or not re.fullmatch("0|[1-9][0-9]{0,19}", size) or len(unbase64(claimed)) != 32:
+                return None
+            logs.append((log_id, int(size), unbase64(claimed)))
+            leaves.append(hashlib.sha256(b"\x00" + line.encode()).digest())
+    except ValueError:
+        return None
+    return logs if head is not None and logs and head == (len(leaves), root(leaves)) else None
+
+
+class Held:
+    """What the auditor brought: heads of logs that are not the evidence's own."""
+
+    def __init__(self, texts: list[str], keys: Keys) -> None:
+        self.heads: dict[str, list[Head | None]] = {}
+        """By log; None for something that claims to be of that log and does not hold."""
+        for note in [note for text in texts for note in notes_in(text)]:
+            origin = note.partition("\n")[0]
+            if not origin.endswith("/heads"):
+                self.heads.setdefault(origin.removeprefix("tachograph/"), []).append(open_note(note, origin, keys))
+                continue
+            found = heads_of(note, keys)
+            for log_id, size, claimed in found or ():
+                self.heads.setdefault(log_id, []).append((size, claimed))
+            if found is None:
+                self.heads.setdefault(origin.removeprefix("tachograph/"), []).append(None)
+
+    def of(self, log_id: str) -> list[Head | None]:
+        """Those of one log."""
+        return self.heads.get(log_id, [])
+
+
+def notes_in(text: str) -> list[str]:
+    """Notes of an anchor's file: the file itself, or one on each line."""
+    return [json.loads(line)["note"] for line in text.splitlines() if line] if text.startswith("{") else [text]
+
+
+def follow(found: bytes, index: int, size: int, path: list[bytes]) -> bytes | None:
+    """Root that a path leads to from a leaf at a place under a tree of a size (RFC 9162, 2.1.3.2)."""
+    place, last = index, size - 1
+    if not 0 <= index < size or any(len(item) != 32 for item in path):
+        return None
+    for item in path:
+        if last == 0:
+            return None
+        if place & 1 or place == last:
+            found = node(item, found)
+            while place & 1 == 0 and place:
+                place, last = place >> 1, last >> 1
+        else:
+            found = node(found, item)
+        place, last = place >> 1, last >> 1
+    return found if last == 0 else None
+
+
+def grew(old: Head, new: Head, path: list[bytes]) -> bool:
+    """Tell whether the new tree begins with the old one (RFC 9162, 2.1.4.2)."""
+    if not 0 <= old[0] <= new[0] or any(len(item) != 32 for item in (old[1], new[1], *path)):
+        return False
+    if old[0] == new[0]:
+        return not path and old[1] == new[1]
+    if old[0] == 0:
+        return not path and old[1] == hashlib.sha256().digest()
+    nodes = [old[1], *path] if old[0] & (old[0] - 1) == 0 else path
+    if not nodes:
+        return False
+    place, last = old[0] - 1, new[0] - 1
+    while place & 1:
+        place, last = place >> 1, last >> 1
+    before = after = nodes[0]
+    for item in nodes[1:]:
+        if last == 0:
+            return False
+        if place & 1 or place == last:
+            before, after = node(item, before), node(item, after)
+            while place & 1 == 0 and place:
+                place, last = place >> 1, last >> 1
+        else:
+            after = node(after, item)
+        place, last = place >> 1, last >> 1
+    return last == 0 and (before, after) == (old[1], new[1])
+
+
+class Report:
+    """What was found, over all of the evidence."""
+
+    def __init__(self) -> None:
+        self.records = 0
+        self.findings: list[Finding] = []
+        self.basis = Counter({"anchor": 0, "checkpoint": 0, "chain": 0})
+        self.keys: Counter[str] = Counter()
+
+    def add(self, code: str, log_id: str, place: int | None = None) -> None:
+        """Something does not hold."""
+        self.findings.append({"code": code, "log_id": log_id, "place": place})
+
+    def log(
+        self, log_id: str, records: list[dict[str, str]], notes: list[str], held: list[Head | None], keys: Keys
+    ) -> None:
+        """Check one whole log: every record, then every checkpoint over them."""
+        leaves: list[bytes] = []
+        before, last = GENESIS, datetime.min.replace(tzinfo=UTC)
+        for place, record in enumerate(records):
+            problem, said = check_record(record, keys)
+            if problem is None and said is not None:
+                if said[:3] != (log_id, place, before) or said[3] < last:
+                    problem = "wrong_place"
+                else:
+                    self.keys[keys.basis(keys.entries[said[4]])] += 1
+            if problem is not None:
+                self.add(problem, log_id, place)
+            before, last = record["record_hash"], max(last, said[3]) if said else last
+            leaves.append(leaf(before))
+        covered = {"checkpoint": 0, "anchor": 0}
+        shown = [open_note(note, "tachograph/" + log_id, keys) for note in notes]
+        for place, head in enumerate([*shown, *held]):
+            if head is None:
+                self.add("note_invalid", log_id, place)
+            elif head[0] > len(leaves):
+                self.add("log_too_short", log_id, place)
+            elif root(leaves[: head[0]]) != head[1]:
+                self.add("root_mismatch", log_id, place)
+            else:
+                kind = "checkpoint" if place < len(notes) else "anchor"
+                covered[kind] = max(covered[kind], head[0])
+        most = max(covered.values())
+        self.records += len(records)
+        self.basis.update(anchor=covered["anchor"], checkpoint=most - covered["anchor"], chain=len(records) - most)
+
+    def proof(self, proof: dict[str, Any], anchors: list[Head | None], keys: Keys, number: int) -> None:
+        """Check the proof of one record, or that a log only grew."""
+        log_id = proof["log_id"]
+        origin = "tachograph/" + log_id
+        if proof["kind"] == "consistency":
+            heads = [open_note(proof[name], origin, keys) for name in ("old", "new")]
+            old, new = heads
+            if old is None or new is None:
+                self.add("note_invalid", log_id, number)
+            elif not grew(old, new, path_of(proof)):
+                self.add("proof_invalid", log_id, number)
+            return
+        self.records += 1
+        record = proof["record"]
         problem, said = check_record(record, keys)
-        if problem is None and said is not None and (said[:3] != (log_id, place, before) or said[3] < last):
-            problem = "wrong_place"
+        if problem is None and said is not None:
+            if said[:2] != (log_id, proof["log_seq"]):
+                problem = "wrong_place"
+            else:
+                self.keys[keys.basis(keys.entries[said[4]])] += 1
         if problem is not None:
-            findings.append({"code": problem, "log_id": log_id, "place": place})
-        before, last = record["record_hash"], max(last, said[3]) if said else last
-        known = HASH.fullmatch(before) is not None
-        leaves.append(hashlib.sha256(b"\x00" + bytes.fromhex(before[7:])).digest() if known else bytes(32))
-    for place, note in enumerate(checkpoints):
-        problem = check_checkpoint(note, "tachograph/" + log_id, leaves, keys)
-        if problem is not None:
-            findings.append({"code": problem, "log_id": log_id, "place": place})
-    return findings
+            self.add(problem, log_id, number)
+        head = open_note(proof["checkpoint"], origin, keys)
+        if head is None:
+            self.add("note_invalid", log_id, number)
+            return
+        if follow(leaf(record["record_hash"]), proof["log_seq"], head[0], path_of(proof)) != head[1]:
+            self.add("proof_invalid", log_id, number)
+        if None in anchors:
+            self.add("note_invalid", log_id, number)
+        of_size = [anchor for anchor in anchors if anchor is not None and anchor[0] == head[0]]
+        if any(anchor[1] != head[1] for anchor in of_size):
+            self.add("root_mismatch", log_id, number)
+        self.basis["anchor" if of_size else "checkpoint"] += 1
 
 
-def check_bundle(read: Callable[[str], str], trusted: str | None, anchors: list[str]) -> tuple[list[Finding], int]:
-    """Everything that does not hold in a bundle, and how many records it has."""
+def path_of(proof: dict[str, Any]) -> list[bytes]:
+    """Hashes of a proof; one that no path has where they cannot be read."""
+    try:
+        return [unbase64(item) for item in proof["path"]]
+    except ValueError:
+        return [b""]
+
+
+def check(read: Callable[[str], str], trusted: str | None, anchors: list[str]) -> Report:
+    """Everything that does not hold in a bundle."""
+    report = Report()
     described = json.loads(read("bundle.json"))
     if described["format"] != "tachograph-evidence/1" or len(set(described["logs"])) != len(described["logs"]):
         raise ValueError("not this format")
     try:
         keys = Keys(json.loads(read("keys.json")), trusted)
     except Untrusted:
-        return [{"code": "keys_untrusted", "log_id": "", "place": None}], 0
-    held: dict[str, list[str]] = {}
-    findings: list[Finding] = []
-    count = 0
-    for note in anchors:
-        held.setdefault(note.partition("\n")[0], []).append(note)
+        report.add("keys_untrusted", "")
+        return report
+    held = Held(anchors, keys)
     for number, log_id in enumerate(described["logs"]):
         records = [json.loads(line) for line in read(f"logs/{number}.jsonl").splitlines()]
-        notes = json.loads(read(f"logs/{number}.checkpoints")) + held.pop("tachograph/" + log_id, [])
-        findings += check_log(log_id, records, notes, keys)
-        count += len(records)
-    return findings + [{"code": "log_missing", "log_id": origin, "place": None} for origin in held], count
+        notes = json.loads(read(f"logs/{number}.checkpoints"))
+        report.log(log_id, records, notes, held.of(log_id), keys)
+    try:
+        proofs = [json.loads(line) for line in read("proofs.jsonl").splitlines()]
+    except (FileNotFoundError, KeyError):
+        proofs = []
+    for number, proof in enumerate(proofs):
+        report.proof(proof, held.of(proof["log_id"]), keys, number)
+    shown = {*described["logs"], *(proof["log_id"] for proof in proofs)}
+    for log_id in held.heads:
+        if log_id not in shown:
+            report.add("log_missing", log_id)
+    return report
+
+
+def check_file(text: str, trusted: str | None, anchors: list[str]) -> Report:
+    """The same for the file of one proof, which carries its keys: as a bundle that holds nothing else."""
+    proof = json.loads(text)
+    if proof["format"] != "tachograph-proof/1":
+        raise ValueError("not this format")
+    bundle = {
+        "bundle.json": json.dumps({"format": "tachograph-evidence/1", "logs": []}),
+        "keys.json": json.dumps(proof["keys"]),
+        "proofs.jsonl": json.dumps(proof),
+    }
+    return check(bundle.__getitem__, trusted, anchors)
 
 
 def main() -> int:
     """Check what the command line names."""
-    parser = argparse.ArgumentParser(description="Check a Tachograph evidence bundle, offline.")
-    parser.add_argument("bundle", type=Path)
+    parser = argparse.ArgumentParser(description="Check Tachograph evidence, offline.")
+    parser.add_argument("evidence", type=Path)
     parser.add_argument("--trust", help="first public key, base64, from elsewhere")
     parser.add_argument("--anchor", type=Path, action="append", default=[], help="a checkpoint from elsewhere")
     parser.add_argument("--json", action="store_true")
     given = parser.parse_args()
     try:
         anchors = [path.read_text(encoding="utf-8") for path in given.anchor]
-        if given.bundle.is_dir():
-            findings, count = check_bundle(lambda name: (given.bundle / name).read_text("utf-8"), given.trust, anchors)
+        if given.evidence.is_dir():
+            report = check(lambda name: (given.evidence / name).read_text("utf-8"), given.trust, anchors)
+        elif zipfile.is_zipfile(given.evidence):
+            with zipfile.ZipFile(given.evidence) as archive:
+                report = check(lambda name: archive.read(name).decode(), given.trust, anchors)
         else:
-            with zipfile.ZipFile(given.bundle) as archive:
-                findings, count = check_bundle(lambda name: archive.read(name).decode(), given.trust, anchors)
+            report = check_file(given.evidence.read_text("utf-8"), given.trust, anchors)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, zipfile.BadZipFile):
-        print("this is not an evidence bundle, or is not whole", file=sys.stderr)
+        print("this is not Tachograph evidence, or is not whole", file=sys.stderr)
         return 2
+    basis, keys = dict(report.basis), dict(sorted(report.keys.items()))
     if given.json:
-        print(json.dumps({"records": count, "findings": findings}, indent=2))
+        said = {"records": report.records, "findings": report.findings, "basis": basis, "keys": keys}
+        print(json.dumps(said, indent=2))
     else:
-        for item in findings:
+        for item in report.findings:
             print(f"{item['log_id']} {item['place']}: {item['code']}")
-        print(f"{count} records, {len(findings)} findings", file=sys.stderr)
+        print(f"{report.records} records, {len(report.findings)} findings", file=sys.stderr)
+        print("basis: " + ", ".join(f"{name} {count}" for name, count in basis.items()), file=sys.stderr)
+        print("signed by: " + (", ".join(f"{name} {count}" for name, count in keys.items()) or "-"), file=sys.stderr)
     if not given.trust:
         print("note: --trust was not given; the bundle vouches for its own keys", file=sys.stderr)
-    return 1 if findings else 0
+    return 1 if report.findings else 0
 
 
 if __name__ == "__main__":

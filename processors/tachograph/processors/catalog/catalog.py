@@ -29,13 +29,20 @@ class Catalog:
 
     def __init__(self, documents: Iterable[Pinned]) -> None:
         self.documents = tuple(sorted(documents, key=lambda pinned: (pinned.document.kind, pinned.reference)))
-        self._found = {(pinned.document.kind, pinned.reference): pinned for pinned in self.documents}
+        self._found: dict[tuple[str, str], Pinned] = {
+            (pinned.document.kind, pinned.reference): pinned for pinned in self.documents
+        }
 
     def find(self, kind: type[AnyKind], reference: str) -> AnyKind | None:
         """A document by ``name@version``; None if the catalog has none."""
         wanted = kind.model_fields["kind"].annotation.__args__[0]  # type: ignore[union-attr]  # a Literal
         pinned = self._found.get((wanted, reference))
         return pinned.document if pinned is not None and isinstance(pinned.document, kind) else None
+
+    def hash_of(self, kind: str, reference: str) -> str | None:
+        """Hash of a document by kind and ``name@version``; None if the catalog has none."""
+        pinned = self._found.get((kind, reference))
+        return None if pinned is None else pinned.hash
 
     def spec(self, key: str, version: str) -> DecisionSpec | None:
         """The spec that a proposal names."""
@@ -49,14 +56,18 @@ class Catalog:
             if isinstance(pinned.document, PolicyBundle) and pinned.document.id == name
         ]
 
-    def keys(self, name: str) -> KeySet | None:
-        """The latest version of a key set."""
+    def key_document(self, name: str) -> KeySetDocument | None:
+        """The latest version of a key set, as a document."""
         found = [
             pinned.document
             for pinned in self.documents
             if isinstance(pinned.document, KeySetDocument) and pinned.document.id == name
         ]
-        latest = max(found, key=lambda item: tuple(map(int, item.version.split("."))), default=None)
+        return max(found, key=lambda item: tuple(map(int, item.version.split("."))), default=None)
+
+    def keys(self, name: str) -> KeySet | None:
+        """The latest version of a key set."""
+        latest = self.key_document(name)
         return None if latest is None else KeySet(latest.keys)
 
     def lock(self) -> str:

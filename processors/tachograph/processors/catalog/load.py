@@ -53,18 +53,28 @@ def check_catalog(folder: Path) -> tuple[Catalog, list[Problem]]:
     return catalog, sorted(problems)
 
 
+def read_file(path: Path) -> tuple[list[Pinned], list[Problem]]:
+    """The documents of one file, and every problem in it."""
+    documents = list(_of_file(path, str(path)))
+    pinned = [found for document in documents if (found := _pinned(document)) is not None]
+    return pinned, sorted(problem for document in documents for problem in document.problems)
+
+
 def _documents(folder: Path) -> Iterator[Document]:
     for path in sorted([*folder.rglob("*.yaml"), *folder.rglob("*.yml")]):
-        file = str(path.relative_to(folder))
-        if path.stat().st_size > MAX_FILE_BYTES:
-            yield Document(file, problems=[Problem(file, 1, 1, "a file of a catalog has at most 1 MiB: split it")])
-            continue
-        try:
-            text = path.read_text(encoding="utf-8")
-        except UnicodeDecodeError:
-            yield Document(file, problems=[Problem(file, 1, 1, "not UTF-8 text")])
-            continue
-        yield from read_documents(text, file)
+        yield from _of_file(path, str(path.relative_to(folder)))
+
+
+def _of_file(path: Path, file: str) -> Iterator[Document]:
+    if path.stat().st_size > MAX_FILE_BYTES:
+        yield Document(file, problems=[Problem(file, 1, 1, "a file of a catalog has at most 1 MiB: split it")])
+        return
+    try:
+        text = path.read_text(encoding="utf-8")
+    except UnicodeDecodeError:
+        yield Document(file, problems=[Problem(file, 1, 1, "not UTF-8 text")])
+        return
+    yield from read_documents(text, file)
 
 
 def _pinned(document: Document) -> Pinned | None:

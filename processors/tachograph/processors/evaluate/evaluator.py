@@ -2,6 +2,7 @@
 
 from typing import Any, Final, NamedTuple
 
+from tachograph.processors.bounds import short, short_or_none
 from tachograph.processors.evaluate.catalog import RulePacks
 from tachograph.processors.evaluate.constraints import SEVERITY_OF, compile_rule
 from tachograph.processors.evaluate.facts import RunFacts
@@ -68,10 +69,10 @@ class Evaluator:
         elif name == "RunStarted":
             request = record["request"]
             context = request["context"]
-            facts.environment = record["environment"] or ""
-            facts.capture_mode = record["capture_mode"] or ""
-            facts.repo = context["repo"]
-            facts.branch = context["branch"]
+            facts.environment = short(record["environment"] or "")
+            facts.capture_mode = short(record["capture_mode"] or "")
+            facts.repo = short_or_none(context["repo"])
+            facts.branch = short_or_none(context["branch"])
             facts.demand(request["constraints"])
 
     def evaluate(self, facts: RunFacts, event: dict[str, Any]) -> Evaluation:

@@ -3,6 +3,8 @@
 from hashlib import blake2b
 from typing import Any, Final
 
+from tachograph.processors.bounds import MOST_ID, short
+
 _VERSION: Final = 1
 MOST_PATHS: Final = 128
 """Distinct files told apart; 12 characters each in the state. Beyond it the count is a lower bound."""
@@ -93,6 +95,7 @@ class RunFacts:
 
     def tool_ended(self, name: str, *, error: bool) -> None:
         """A tool call came back. A success ends the row of failures."""
+        name = short(name)
         if not error:
             self.failures.pop(name, None)
         elif name in self.failures or len(self.failures) < MOST_TOOLS:
@@ -100,6 +103,8 @@ class RunFacts:
 
     def block(self, tool_use_id: str, action: str) -> None:
         """A hook kept this call from running."""
+        if len(tool_use_id) > MOST_ID:
+            return
         self.blocked.pop(tool_use_id, None)
         self.blocked[tool_use_id] = action
         if len(self.blocked) > MOST_BLOCKED:
@@ -110,7 +115,7 @@ class RunFacts:
         kept: list[list[str]] = []
         room = MOST_RULE_CHARACTERS
         for constraint in constraints[:MOST_CONSTRAINTS]:
-            room -= len(constraint["id"]) + len(constraint["rule"])
+            room -= len(constraint["id"]) + len(constraint["type"]) + len(constraint["rule"])
             if room < 0:
                 break
             kept.append([constraint["id"], constraint["type"], constraint["rule"]])

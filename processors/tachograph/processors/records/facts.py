@@ -28,3 +28,11 @@ class RunFacts:
     """Last sealed status by decision key."""
     terminal_primary: str | None = None
     """Record that ended the run's primary decision, if one has."""
+    record_ids: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """Decision key by record, of the run's records so far."""
+    is_known: bool = True
+    """Whether the run recorded anything before this proposal."""
+
+
+UNKNOWN_RUN = RunFacts("", "", is_known=False)
+"""A run that has recorded nothing: the trace rule says so."""

@@ -10,16 +10,18 @@ from jsonschema import Draft202012Validator
 from tachograph.processors.catalog.catalog import Catalog
 from tachograph.processors.catalog.documents import ContextPack, DecisionSpec, EvaluatorSuite, ModelProfile
 from tachograph.processors.records.facts import RunFacts
-from tachograph.processors.records.lifecycle import ACCEPTED, TERMINAL, may_follow
 from tachograph.schemas.canonical import CanonicalError, sealed_bytes
 from tachograph.schemas.enums import ApprovalMode, PolicyVerdict, RecordStatus
 from tachograph.schemas.proofs.keys import KeyNotEffectiveError, KeySet, micros
+from tachograph.schemas.record_lifecycle import ACCEPTED, TERMINAL, may_follow
 
 Finding = tuple[str, str]
 """Code, without the rule's name, and sentence."""
 
 MODES: Final = tuple(ApprovalMode)
 """From least to most authority."""
+
+STATUSES: Final = frozenset(RecordStatus)
 
 CONTROLS: Final = ("must_refuse", "must_escalate", "approval_gates_active", "redaction_rules_active")
 
@@ -35,11 +37,16 @@ class Case:
     keys: KeySet
     now: int
     """Broker's append time of the proposal, microseconds since 1970."""
+    unreadable: str | None = None
+    """Why the text of the outputs could not be read; they are taken as empty then."""
 
     @property
     def status(self) -> RecordStatus:
-        """Status that is proposed."""
-        return RecordStatus(self.proposal["status"])
+        """Status that is proposed. A word that is no status takes no effect, and the schema rule says so."""
+        try:
+            return RecordStatus(self.proposal["status"])
+        except ValueError:
+            return RecordStatus.REJECTED
 
     @property
     def takes_effect(self) -> bool:
@@ -50,6 +57,9 @@ class Case:
 def schema(case: Case) -> Iterator[Finding]:
     """The spec is known, the status may follow, and the outputs are what the spec allows."""
     spec, proposal = case.spec, case.proposal
+    if proposal["status"] not in STATUSES:
+        yield "unknown_status", "the status is none of the six: propose one of them"
+    yield from _identity(case)
     if spec is None:
         yield "unknown_spec", "the catalog has no such decision in that version: add it, or propose one that it has"
         return
@@ -65,6 +75,17 @@ def schema(case: Case) -> Iterator[Finding]:
         yield "outcome_not_allowed", "the outcome is none of the spec's allowed outcomes"
     if next(Draft202012Validator(spec.output_schema).iter_errors(outputs), None) is not None:
         yield "outputs_mismatch", "the outputs do not match the output schema of the spec"
+
+
+def _identity(case: Case) -> Iterator[Finding]:
+    """The record's id is its own, and what it supersedes is another of the same decision."""
+    own, corrected, known = case.proposal["record_id"], case.proposal.get("supersedes"), case.run.record_ids
+    if own in known:
+        yield "record_id_reused", "the run has a record of that id: give each record an id of its own"
+    if corrected == own:
+        yield "supersedes_itself", "a record cannot supersede itself: name the record that it corrects"
+    elif corrected is not None and known.get(corrected, case.proposal["decision_key"]) != case.proposal["decision_key"]:
+        yield "supersedes_other", "the superseded record is one of another decision"
 
 
 def evidence(case: Case) -> Iterator[Finding]:
@@ -125,7 +146,7 @@ def approval(case: Case) -> Iterator[Finding]:
     if case.spec is None or not case.takes_effect:
         return
     rule, proposal = case.spec.approval, case.proposal
-    used = [rule.mode, *(ApprovalMode(tool["approval_mode_effective"]) for tool in proposal["tool_lineage"])]
+    used = [rule.mode, *(_mode(tool["approval_mode_effective"]) for tool in proposal["tool_lineage"])]
     effective = max(used, key=MODES.index)
     gated = effective is not ApprovalMode.NONE and MODES.index(effective) >= MODES.index(rule.gate_from)
     asked = any(decision["verdict"] == PolicyVerdict.REQUIRE_APPROVAL for decision in proposal["policy_decisions"])
@@ -136,10 +157,17 @@ def approval(case: Case) -> Iterator[Finding]:
     if not opened or any(gate not in opened for gate in needed):
         yield "missing", "a gate must be opened for this outcome and no approval of it is attached"
     for given in opened.values():
-        if MODES.index(ApprovalMode(given["approval_mode_effective"])) < MODES.index(effective):
+        if given["approval_mode_effective"] not in MODES or MODES.index(
+            ApprovalMode(given["approval_mode_effective"])
+        ) < MODES.index(effective):
             yield "insufficient_mode", "an approval was given for less authority than the decision uses"
         if given["decided_at"] > case.now:
             yield "in_the_future", "an approval is dated after the broker had the proposal"
+
+
+def _mode(word: str) -> ApprovalMode:
+    """Mode of a tool. A word that is no mode counts as the most authority there is."""
+    return ApprovalMode(word) if word in MODES else ApprovalMode.DESTRUCTIVE
 
 
 def controls(case: Case) -> Iterator[Finding]:
@@ -179,18 +207,22 @@ def lineage(case: Case) -> Iterator[Finding]:
 def trace(case: Case) -> Iterator[Finding]:
     """The trace is there, in W3C form, and is the run's."""
     trace_id = case.proposal["trace_id"] or ""
+    if not case.run.is_known:
+        yield "unknown_run", "the run has recorded nothing under this trace before the proposal"
     if not trace_id:
         yield "absent", "the record has no trace_id"
     elif len(trace_id) != 32 or set(trace_id) - set("0123456789abcdef") or not set(trace_id) - {"0"}:  # noqa: PLR2004 - W3C
         yield "malformed", "trace_id is not 32 lower-case hexadecimal digits, not all zero"
-    elif trace_id != case.run.trace_id:
+    elif case.run.is_known and trace_id != case.run.trace_id:
         yield "mismatch", "trace_id is not that of the run"
-    if case.proposal["tenant_id"] != case.run.tenant_id:
+    if case.run.is_known and case.proposal["tenant_id"] != case.run.tenant_id:
         yield "wrong_tenant", "the record is of another tenant than its run"
 
 
 def seal(case: Case) -> Iterator[Finding]:
     """The record has exactly one canonical form, and a key may sign it now."""
+    if case.unreadable is not None:
+        yield f"no_canonical_form_{case.unreadable}", "the outputs are no JSON object that all readers agree on"
     try:
         sealed_bytes(dict(case.proposal))
     except CanonicalError as error:

@@ -2,7 +2,8 @@
 
 from tachograph.processors.sealing.custody import KeyFile
 from tachograph.processors.sealing.errors import CustodyError, HeadError, SealError, UnsealableError
-from tachograph.processors.sealing.head import LogHead, log_id, recover
+from tachograph.processors.sealing.head import LogHead, log_id
+from tachograph.processors.sealing.logs import Logs, recover
 from tachograph.processors.sealing.seal import Sealed, checkpoint, seal
 
 __all__ = [
@@ -10,6 +11,7 @@ __all__ = [
     "HeadError",
     "KeyFile",
     "LogHead",
+    "Logs",
     "SealError",
     "Sealed",
     "UnsealableError",

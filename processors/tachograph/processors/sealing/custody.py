@@ -38,6 +38,11 @@ class KeyFile:
     def __repr__(self) -> str:
         return f"KeyFile({sorted(self._keys)})"
 
+    @property
+    def key_ids(self) -> tuple[str, ...]:
+        """Keys that are held, in the order of the file."""
+        return tuple(self._keys)
+
     @classmethod
     def load(cls, path: Path) -> "KeyFile":
         """Read a file that belongs to this user and that nobody else can open."""
@@ -65,14 +70,26 @@ class KeyFile:
     @classmethod
     def create(cls, path: Path, key_id: str) -> "KeyFile":
         """Make a new key in a new file. One that is there is never overwritten."""
-        seed = Ed25519PrivateKey.generate().private_bytes_raw()
-        try:
-            descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, stat.S_IRUSR | stat.S_IWUSR)
-        except OSError as error:
-            raise CustodyError(f"the key file cannot be created ({error.strerror}): {path}") from None
-        with os.fdopen(descriptor, "w", encoding="ascii") as file:
-            json.dump({key_id: to_base64(seed)}, file)
-        return cls({key_id: seed})
+        seeds = {key_id: Ed25519PrivateKey.generate().private_bytes_raw()}
+        _write(path, seeds)
+        return cls(seeds)
+
+    @staticmethod
+    def add(path: Path, key_id: str) -> "KeyFile":
+        """Make a further key in a file that is there. Both halves of the change are on disk, or neither."""
+        held = KeyFile.load(path)
+        if key_id in held.key_ids:
+            raise CustodyError(f"the key file holds {key_id} already: give the new key another id")
+        seeds = held._seeds()  # noqa: SLF001 - its own class
+        seeds[key_id] = Ed25519PrivateKey.generate().private_bytes_raw()
+        draft = path.with_name(f".{path.name}.new")
+        draft.unlink(missing_ok=True)
+        _write(draft, seeds)
+        os.replace(draft, path)  # noqa: PTH105 - the atomic rename is the point
+        return KeyFile(seeds)
+
+    def _seeds(self) -> dict[str, bytes]:
+        return {key_id: key.private_bytes_raw() for key_id, key in self._keys.items()}
 
     def public(self, key_id: str) -> str:
         """The public half, base64."""
@@ -83,6 +100,38 @@ class KeyFile:
     def sign(self, key_id: str, message: bytes) -> bytes:
         """An Ed25519 signature."""
         return self._keys[key_id].sign(message)
+
+
+class WatchedKeyFile:
+    """A key file that is read again when a key is asked for that it did not hold: rotation needs no restart."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._held = KeyFile.load(path)
+
+    def __repr__(self) -> str:
+        return f"WatchedKeyFile({list(self._held.key_ids)})"
+
+    def public(self, key_id: str) -> str:
+        """The public half, base64."""
+        if key_id not in self._held.key_ids:
+            self._held = KeyFile.load(self._path)
+        return self._held.public(key_id)
+
+    def sign(self, key_id: str, message: bytes) -> bytes:
+        """An Ed25519 signature."""
+        return self._held.sign(key_id, message)
+
+
+def _write(path: Path, seeds: Mapping[str, bytes]) -> None:
+    try:
+        descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, stat.S_IRUSR | stat.S_IWUSR)
+    except OSError as error:
+        raise CustodyError(f"the key file cannot be created ({error.strerror}): {path}") from None
+    with os.fdopen(descriptor, "w", encoding="ascii") as file:
+        json.dump({key_id: to_base64(seed) for key_id, seed in seeds.items()}, file)
+        file.flush()
+        os.fsync(file.fileno())
 
 
 def checked_signature(signer: Signer, key: KeyEntry, message: bytes) -> bytes:

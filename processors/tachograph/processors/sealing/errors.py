@@ -7,7 +7,9 @@
     └── SealError
         ├── UnsealableError     dead-letter: the proposal has no canonical form outside of its outputs
         ├── HeadError           stop: what the log holds does not verify; sealing on would fork it
-        └── CustodyError        stop: the private key is missing, open to others, or not the key set's
+        ├── CustodyError        stop: the private key is missing, open to others, or not the key set's
+        ├── RotationError       nothing was changed: choose another moment or key
+        └── AnchorError         go on: a head was not anchored; it is a violation and a count
 """
 
 from tachograph.schemas.errors import TachographError
@@ -27,3 +29,11 @@ class HeadError(SealError):
 
 class CustodyError(SealError):
     """The private key cannot be used. Stop and tell the operator."""
+
+
+class RotationError(SealError):
+    """The keys cannot be changed in that way. Nothing was written."""
+
+
+class AnchorError(SealError):
+    """An anchor did not take a head. Sealing goes on; the head has one witness less."""

@@ -17,6 +17,8 @@ log = logging.getLogger(__name__)
 _POLL_S: Final = 1.0
 _SILENT_POLLS: Final = 30
 """Empty polls after which a broker that has what we ask for counts as unreachable."""
+_READ_ON: Final = 64
+"""Messages that are read and passed over instead of sought past: an assignment costs 0.2 s, a message under 1 ms."""
 
 
 class KafkaCaptures:
@@ -28,6 +30,8 @@ class KafkaCaptures:
         self._timeout_s = settings.kafka.request_timeout_ms / 1000
         self._scanned: dict[int, tuple[int, int]] = {}
         """Offsets ``[from, to)`` whose headers are in the index, by partition."""
+        self._place: tuple[int, int] | None = None
+        """Partition that is assigned, and the offset that the next poll gives."""
         self._consumer = Consumer(
             settings.kafka.client(
                 **{
@@ -81,7 +85,7 @@ class KafkaCaptures:
     def _messages(self, partition: int, start: int, end: int) -> Iterator[Message]:
         if start >= end:
             return
-        self._consumer.assign([TopicPartition(self._topic, partition, start)])
+        self._go_to(partition, start)
         silent = 0
         while silent < _SILENT_POLLS:
             message = self._consumer.poll(_POLL_S)
@@ -89,13 +93,25 @@ class KafkaCaptures:
             if message is None or (error is not None and error.code() != KafkaError._PARTITION_EOF):  # noqa: SLF001 - librdkafka's own code
                 silent += 1
                 continue
-            if error is not None or (message.offset() or 0) >= end:
+            if error is not None:
                 return  # the end of the partition: offsets before it may have expired meanwhile
+            offset = message.offset() or 0
+            self._place = (partition, offset + 1)
+            if offset >= end:
+                return
             silent = 0
-            yield message
-            if message.offset() == end - 1:
+            if offset >= start:
+                yield message
+            if offset == end - 1:
                 return
         raise BrokerUnreachableError("Kafka did not give the captures it has; restart when the broker is well again")
+
+    def _go_to(self, partition: int, start: int) -> None:
+        """Read on from where the last call stopped if that is near, else begin anew."""
+        if self._place is not None and self._place[0] == partition and 0 <= start - self._place[1] <= _READ_ON:
+            return
+        self._consumer.assign([TopicPartition(self._topic, partition, start)])
+        self._place = (partition, start)
 
     def _bounds(self, partition: int, since: int) -> tuple[int, int]:
         low, high = self._watermarks(partition)

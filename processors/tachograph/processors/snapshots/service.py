@@ -22,7 +22,9 @@ from tachograph.processors.outputs import Outputs
 from tachograph.processors.snapshots.captures import CaptureIndex, read_part
 from tachograph.processors.snapshots.copier import SnapshotCopier
 from tachograph.processors.snapshots.reader import KafkaCaptures
+from tachograph.processors.snapshots.removals import publish_removals
 from tachograph.processors.snapshots.requests import SnapshotRequest, of_failure, of_sample
+from tachograph.processors.snapshots.retention import keep_retention
 from tachograph.processors.snapshots.rows import SLOTS, SnapshotOutput
 from tachograph.processors.violation_headers import violation_headers
 from tachograph.schemas.errors import WireError
@@ -63,6 +65,15 @@ async def _run(settings: Settings, stop: threading.Event, names: TopicNames, sto
     consumer = Consumer(_configuration(settings), logger=log)
     consumer.subscribe([names.events, captures_topic])
     log.info("snapshots: reading %s and %s", names.events, captures_topic)
+    first = TopicPartition(names.events, 0)
+    retention = asyncio.create_task(
+        keep_retention(
+            store,
+            settings.artifacts,
+            lambda removed: publish_removals(settings, removed, names),
+            is_ours=lambda: first in consumer.assignment(),
+        )
+    )
     try:
         while not stop.is_set():
             batch = await asyncio.to_thread(consumer.consume, settings.snapshots.batch_size, _POLL_S)
@@ -75,6 +86,8 @@ async def _run(settings: Settings, stop: threading.Event, names: TopicNames, sto
             if requests:
                 log.info("snapshots: %d asked for, %d messages written", len(requests), len(messages))
     finally:
+        retention.cancel()
+        await asyncio.gather(retention, return_exceptions=True)
         consumer.close()
         captures.close()
         outputs.close()

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from types import TracebackType
 from typing import Any, Final, TypeVar
 
-from tachograph.producers.adapters.boundary import Dialect, instrument, parameters, read, sent
+from tachograph.producers.adapters.boundary import Dialect, instrument, parameters, read, refuse_stream, sent
 from tachograph.producers.adapters.transport import sending, watch
 from tachograph.producers.errors import NotAClientError
 from tachograph.producers.model.call import ModelCall
@@ -101,7 +101,26 @@ class MessageEvents:
                 setattr(self._read, name, part(usage, name))
 
 
-DIALECT: Final = Dialect("anthropic", _prompt, MessageEvents)
+def _revived(model: str, response: ModelResponse) -> Any:
+    from anthropic.types import Message  # noqa: PLC0415 - who has a client of the package has the package
+
+    blocks: list[dict[str, Any]] = [] if response.text is None else [{"type": "text", "text": response.text}]
+    blocks += [
+        {"type": "tool_use", "id": call.tool_call_id, "name": call.name, "input": call.arguments or {}}
+        for call in response.tool_calls
+    ]
+    return Message.construct(
+        id=response.completion_id or "",
+        type="message",
+        role="assistant",
+        model=model,
+        content=blocks,
+        stop_reason="tool_use" if response.tool_calls else "end_turn",
+        usage={"input_tokens": response.input_tokens or 0, "output_tokens": response.output_tokens or 0},
+    )
+
+
+DIALECT: Final = Dialect("anthropic", _prompt, MessageEvents, _revived)
 
 
 def _instrument_stream(resource: Any) -> None:
@@ -113,6 +132,8 @@ def _instrument_stream(resource: Any) -> None:
     @functools.wraps(original)
     def recorded(*args: Any, **kwargs: Any) -> Any:
         run = current_run()
+        if run is not None and run.replay is not None:
+            refuse_stream(ModelCall(run, provider="anthropic", **_prompt(sent(kwargs)), reader=read).begin())
         manager = original(*args, **kwargs)
         if run is None:
             return manager

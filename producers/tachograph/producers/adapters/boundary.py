@@ -5,7 +5,7 @@ import inspect
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final, Protocol
+from typing import Any, Final, NoReturn, Protocol
 
 from tachograph.producers.adapters.streams import AsyncRecordedStream, RecordedStream
 from tachograph.producers.adapters.transport import Prompt, sending
@@ -36,6 +36,8 @@ class Dialect:
     prompt: Prompt
     """Arguments of a call, or the body they become, as arguments of ModelCall."""
     accumulator: Callable[[], Accumulator]
+    revive: Callable[[str, ModelResponse], Any]
+    """A recorded completion of a model as the client's own object, for replay."""
 
 
 def instrument(resource: Any, name: str, dialect: Dialect) -> None:
@@ -53,6 +55,8 @@ def instrument(resource: Any, name: str, dialect: Dialect) -> None:
         kwargs = {key: _kept(value) for key, value in kwargs.items()}
         given = sent(kwargs)
         call = ModelCall(run, provider=dialect.provider, **dialect.prompt(given), reader=read).begin()
+        if call.served is not None:
+            return _served(call, dialect, given, original)
         try:
             with sending(call, dialect.prompt):
                 result = original(*args, **kwargs)
@@ -65,6 +69,27 @@ def instrument(resource: Any, name: str, dialect: Dialect) -> None:
 
     setattr(recorded, _MARK, True)
     setattr(resource, name, recorded)
+
+
+def _served(call: ModelCall, dialect: Dialect, given: Mapping[str, Any], original: Callable[..., Any]) -> Any:
+    """What the recording has, in place of a request. Asynchronous clients get something to await."""
+    if given.get("stream"):
+        refuse_stream(call)
+    revive = functools.partial(dialect.revive, str(given.get("model")))
+    is_async = inspect.iscoroutinefunction(inspect.unwrap(original))
+    return call.serve_awaited(revive) if is_async else call.serve(revive)
+
+
+def refuse_stream(call: ModelCall) -> NoReturn:
+    """A recording has the completion and not how it came in pieces."""
+    from tachograph.producers.replay.errors import NotReplayableError  # noqa: PLC0415 - recording needs none of it
+
+    error = NotReplayableError(
+        "a stream cannot be served from a recording, which has the completion and not its pieces: call the client "
+        "without stream where the run is replayed"
+    )
+    call.end(error)
+    raise error
 
 
 def settle(call: ModelCall, dialect: Dialect, result: Any) -> Any:

@@ -6,6 +6,8 @@ The ``stream`` helpers of the client call ``create`` themselves, and so are reco
 from collections.abc import Mapping
 from typing import Any, Final, TypeVar
 
+import orjson
+
 from tachograph.producers.adapters.boundary import Dialect, instrument, parameters
 from tachograph.producers.adapters.transport import watch
 from tachograph.producers.errors import NotAClientError
@@ -118,5 +120,56 @@ class ResponseEvents:
         return ModelResponse(text="".join(self._text) or None)
 
 
-CHAT: Final = Dialect("openai", _chat_prompt, ChatChunks)
-RESPONSES: Final = Dialect("openai", _responses_prompt, ResponseEvents)
+def _revived_chat(model: str, response: ModelResponse) -> Any:
+    from openai.types.chat import ChatCompletion  # noqa: PLC0415 - who has a client of the package has the package
+
+    message: dict[str, Any] = {"role": "assistant", "content": response.text}
+    if response.tool_calls:
+        message["tool_calls"] = [
+            {"id": call.tool_call_id, "type": "function", "function": _function(call)} for call in response.tool_calls
+        ]
+    sent, got = response.input_tokens or 0, response.output_tokens or 0
+    return ChatCompletion.construct(
+        id=response.completion_id or "",
+        object="chat.completion",
+        created=0,
+        model=model,
+        choices=[{"index": 0, "message": message, "finish_reason": "tool_calls" if response.tool_calls else "stop"}],
+        usage={"prompt_tokens": sent, "completion_tokens": got, "total_tokens": sent + got},
+    )
+
+
+def _revived_response(model: str, response: ModelResponse) -> Any:
+    from openai.types.responses import Response  # noqa: PLC0415 - as above
+
+    output: list[dict[str, Any]] = []
+    if response.text is not None:
+        text = {"type": "output_text", "text": response.text, "annotations": []}
+        output.append({"type": "message", "id": "", "role": "assistant", "status": "completed", "content": [text]})
+    output += [
+        {"type": "function_call", "call_id": call.tool_call_id, **_function(call)} for call in response.tool_calls
+    ]
+    sent, got = response.input_tokens or 0, response.output_tokens or 0
+    return Response.construct(
+        id=response.completion_id or "",
+        object="response",
+        created_at=0,
+        model=model,
+        output=output,
+        parallel_tool_calls=True,
+        tool_choice="auto",
+        tools=[],
+        usage={
+            "input_tokens": sent,
+            "output_tokens": got,
+            "total_tokens": sent + got,
+        },
+    )
+
+
+def _function(call: RequestedCall) -> dict[str, Any]:
+    return {"name": call.name, "arguments": orjson.dumps(call.arguments or {}).decode()}
+
+
+CHAT: Final = Dialect("openai", _chat_prompt, ChatChunks, _revived_chat)
+RESPONSES: Final = Dialect("openai", _responses_prompt, ResponseEvents, _revived_response)

@@ -1,6 +1,7 @@
 """AuditHook: writes the start and completion of every tool call to an audit trail."""
 
 import time
+from collections.abc import Callable
 from typing import Any, Final
 
 from tachograph.producers.audit import AuditTrail
@@ -21,9 +22,12 @@ class AuditHook:
         registry.register(AuditHook(trail, CapturePolicy()).matcher())
     """
 
-    def __init__(self, trail: AuditTrail, policy: CapturePolicy) -> None:
+    def __init__(
+        self, trail: AuditTrail, policy: CapturePolicy, steady_ns: Callable[[], int] = time.perf_counter_ns
+    ) -> None:
         self._trail = trail
         self._policy = policy
+        self._steady_ns = steady_ns
         self._started: dict[str, int] = {}
 
     def matcher(self, pattern: str | None = None) -> HookMatcher:
@@ -34,13 +38,13 @@ class AuditHook:
         """Write the start."""
         if len(self._started) >= _MOST_OPEN:
             self._started.pop(next(iter(self._started)), None)
-        self._started[context.tool_use_id] = time.perf_counter_ns()
+        self._started[context.tool_use_id] = self._steady_ns()
         self._trail.log_tool_start(context, self._policy.value(context.tool_input).text)
         return PreHookResult()
 
     def post_hook(self, context: ToolUseContext, output: Any) -> PostHookResult:
         """Write the completion. An exception is the call's error."""
-        now = time.perf_counter_ns()
+        now = self._steady_ns()
         duration = (now - self._started.pop(context.tool_use_id, now)) // _NANOS_PER_MS
         if isinstance(output, BaseException):
             self._trail.log_tool_complete(context, None, duration, self._policy.text(str(output)).text)

@@ -5,7 +5,8 @@ from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, TypeAlias
 
-from tachograph.schemas.enums import HookAction
+from tachograph.schemas.enums import PHASES, HookAction
+from tachograph.schemas.errors import ConfigError
 
 __all__ = [
     "HookAction",
@@ -34,7 +35,7 @@ class ToolUseContext:
     parent_tool_use_id: str | None = None
     """Call that this one is made inside of."""
     phase: str | None = None
-    """planning, execution, validation, fix, or the agent's own word."""
+    """planning, execution, validation, fix; None outside of any."""
 
     def __init__(  # noqa: PLR0917 - the fields of the seam, in their order
         self,
@@ -94,9 +95,14 @@ class HookMatcher:
     pattern: str | None = None
     """Glob on the tool's name, case-sensitive. None: every tool."""
     phases: tuple[str, ...] | None = None
-    """Phases. None: every phase."""
+    """Phases, of planning, execution, validation, fix. None: every phase, and calls outside of any."""
     pre_hooks: tuple[PreToolHook, ...] = ()
     post_hooks: tuple[PostToolHook, ...] = ()
+
+    def __post_init__(self) -> None:
+        unknown = set(self.phases or ()) - set(PHASES)
+        if unknown:  # it would never match, and nobody would notice that the hooks do not run
+            raise ConfigError(f"the phases of a matcher are among {', '.join(PHASES)}")
 
     def matches(self, context: ToolUseContext) -> bool:
         """Whether these hooks apply to the call."""
@@ -122,6 +128,14 @@ class HookRegistry:
     def get_post_hooks(self, context: ToolUseContext) -> list[PostToolHook]:
         """Hooks to run after the call."""
         return [hook for matcher in self.matchers if matcher.matches(context) for hook in matcher.post_hooks]
+
+
+class PreHooksOnly(HookRegistry):
+    """The same hooks, none after the call."""
+
+    def get_post_hooks(self, context: ToolUseContext) -> list[PostToolHook]:  # noqa: ARG002 - the seam's shape
+        """None."""
+        return []
 
 
 def hook_name(hook: Callable[..., Any]) -> str:

@@ -20,6 +20,7 @@ from tachograph.schemas.canonical import CanonicalError, canonical_bytes
 from tachograph.schemas.enums import ActionType, CaptureMode, Provider
 
 if TYPE_CHECKING:
+    from tachograph.producers.replay.session import ServedCall
     from tachograph.producers.run import Run
 
 _WHATEVER_WAS_SENT: Final = Redactor(budget=Budget(max_bytes=1 << 30, max_seconds=30.0))
@@ -78,6 +79,8 @@ class ModelCall:
         self._left: dict[str, Any] | None = None
         """The bundle of the request that left, if somebody looked."""
         self._started = 0
+        self.served: ServedCall | None = None
+        """What the recording has for this call, if the run is replayed: code in a ``with`` block asks for it."""
         self.event_id: str | None = None
         """Id of the DecisionEvent, once it is recorded and kept."""
 
@@ -87,7 +90,13 @@ class ModelCall:
         return [] if self._response is None else self._response.tool_calls
 
     def record(self, response: Any) -> Any:
-        """Take note of the response, and return it. Text, a mapping, or a client's own object."""
+        """Take note of the response, and return it. Text, a mapping, or a client's own object.
+
+        In a run that is replayed the recorded response counts, and is returned.
+        """
+        if self.served is not None:
+            self._response = self.served.response
+            return self.served.result()
         try:
             self._response = self._given["reader"](response)
         except Exception as error:  # noqa: BLE001 - the guard decides
@@ -115,8 +124,27 @@ class ModelCall:
                 step.saw_bundle(self._bundle)
         except Exception as error:  # noqa: BLE001 - the guard decides
             recorder.guard.swallow("prompt bundle", error)
+        if self._run.replay is not None:
+            bundle = self._bundle if self._bundle is not None else self._sent()
+            self.served = self._run.replay.model_call(str(self._given["model"]), bundle)
         self._started = recorder.clock.steady_ns()
         return self
+
+    def serve(self, revive: Callable[[ModelResponse], Any] | None = None) -> Any:
+        """End a replayed call with the recorded completion. Raises what the call raised then."""
+        assert self.served is not None
+        try:
+            result = self.served.result(revive)
+        except BaseException as error:
+            self.end(error)
+            raise
+        self._response = self.served.response
+        self.end()
+        return result
+
+    async def serve_awaited(self, revive: Callable[[ModelResponse], Any] | None = None) -> Any:
+        """The same for async code."""
+        return self.serve(revive)
 
     def end(self, error: BaseException | None = None) -> None:
         """The call is over: record it. A call that failed is recorded too, with what was sent and no output."""
@@ -130,6 +158,8 @@ class ModelCall:
         def body() -> dict[str, Any]:
             given = self._given
             policy = recorder.policy_for(given["capture_mode"])
+            provenance = self._provenance(policy)
+            run.transcript.prompted(span_id, provenance["prompt_bundle_hash"])
             return event_body(
                 run,
                 span_id=span_id,
@@ -138,7 +168,7 @@ class ModelCall:
                 action_type=given["action_type"] or _action(response),
                 summary=given["summary"] or _summary(response, error),
                 policy=policy,
-                prompt_provenance=self._provenance(policy),
+                prompt_provenance=provenance,
                 model_output=output_body(response, policy, recorder.label, latency),
                 evaluation=given["evaluation"],
             )
@@ -188,6 +218,8 @@ class ModelCall:
         }
         call = ModelCall(self._run, **(self._given | sent | {"parameters": parameters}))
         call.begin()
+        if call.served is not None:  # the function is not called
+            return call.serve_awaited() if inspect.iscoroutinefunction(inspect.unwrap(function)) else call.serve()
         try:
             result = function(*args, **kwargs)
         except BaseException as error:

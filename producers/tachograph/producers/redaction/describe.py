@@ -28,8 +28,8 @@ The result is looked at again until nothing more is found, so redacting twice is
 
 ## When in doubt
 
-A record has a budget of {max_bytes:,} bytes and {max_seconds:g} s. Content beyond it, or content on which the redactor
-fails, is dropped and the record says why; metadata is kept:
+A record has a budget of {max_bytes:,} bytes and {max_seconds:g} s of processor time. Content beyond it, or content on
+which the redactor fails, is dropped and the record says why; metadata is kept:
 
 | marker | meaning |
 |---|---|

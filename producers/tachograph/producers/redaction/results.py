@@ -30,7 +30,8 @@ class Budget:
     """UTF-8 bytes of one text, or of all strings of one value. Bounds the longest single RE2 call, which has no
     timeout of its own: 8 MiB at the slowest rate seen on hostile input stays below a second."""
     max_seconds: float = 1.0
-    """Seconds of wall time after which the content is dropped. Checked between chunks, rules and findings."""
+    """Seconds of the thread's processor time after which the content is dropped. Checked between chunks, rules and
+    findings."""
 
     def __post_init__(self) -> None:
         if self.max_bytes < 1 or not self.max_seconds > 0:

@@ -38,7 +38,19 @@ class ActingRun(RunCore):
     def step(
         self, step_type: str, name: str, *, step_id: str | None = None, metadata: Mapping[str, Any] | None = None
     ) -> Step:
-        """A step: ``with run.step("tool", "fetch_data") as step``. Steps nest."""
+        """A step: a context manager or a decorator, plain or async. Steps nest.
+
+        ::
+
+            with run.step("tool", "fetch_data") as step:
+                step.annotate(rows=2)
+
+            @run.step("validate", "check the answer")
+            def check(answer):
+                return bool(answer)
+
+        Kinds are words: plan, tool, retrieve, validate, or your own.
+        """
         return Step(self._whole, step_type, name, step_id=step_id, metadata=metadata)
 
     @overload
@@ -52,11 +64,14 @@ class ActingRun(RunCore):
 
         ::
 
-            answer = run.model_call(client.create, model="m-1", messages=messages, temperature=0)   # call it now
-            with run.model_call(model="m-1", messages=messages) as call:                            # around other code
-                call.record(client.create(messages))
-            @run.model_call(model="m-1")                                                            # around each call
-            def ask(messages): ...
+            answer = run.model_call(client.create, model="m-1", messages=messages, temperature=0)  # call it now
+
+            with run.model_call(model="m-1", messages=messages) as call:  # around other code
+                call.record(client.create(model="m-1", messages=messages))
+
+            @run.model_call(model="m-1")  # around each call
+            def ask(messages):
+                return client.create(model="m-1", messages=messages)
 
         With a function, it is called with ``model``, ``messages``, ``system``, ``tools`` and whatever else is given;
         ``provider, retrieval, transformations, parameters, capture_mode, action_type, summary, evaluation, sent_hash,
@@ -77,6 +92,11 @@ class ActingRun(RunCore):
         overrides_event_id: str | None = None,
     ) -> str | None:
         """Record an action boundary: an edit, a test run, a pull request, a deployment. Returns its event id.
+
+        ::
+
+            run.action("api_call", "asked the carrier for the parcel")
+            run.action("run_tests", "ran the tests", artifacts=[run.artifacts.test_run("pytest -q", 0, passed=12)])
 
         Actions that involve code carry artifacts; ``run.artifacts`` builds them.
         """
@@ -101,7 +121,17 @@ class ActingRun(RunCore):
         )
 
     def acting(self, action_type: ActionType | str, summary: str, *, artifacts: Iterable[Any] = ()) -> Acting:
-        """The same around code that does it: a context manager that collects artifacts, or a decorator."""
+        """The same around code that does it: a context manager that collects artifacts, or a decorator.
+
+        ::
+
+            with run.acting("command", "listed the folder") as action:
+                action.artifacts.append(run.artifacts.command("ls", 0))
+
+            @run.acting("edit", "renamed the helper")
+            def rename(text):
+                return run.artifacts.file_edit("a.py", text, text.replace("f", "g"))
+        """
         return Acting(self._whole, action_type, summary, artifacts)
 
     @property
@@ -114,9 +144,30 @@ class ActingRun(RunCore):
         return self._artifacts
 
     def no_op(self, reason: str) -> str | None:
-        """The agent decided to do nothing, and says why."""
+        """The agent decided to do nothing, and says why.
+
+        ::
+
+            run.no_op("the customer answered meanwhile")
+        """
         return self.action(ActionType.NO_OP, reason)
 
     def override(self, event_id: str, *, reason: str, artifacts: Iterable[Any] = ()) -> str | None:
-        """A human set an event aside, now or in retrospect."""
+        """A human set an event aside, now or in retrospect: also one of a run that has ended, from a run of its own.
+
+        ::
+
+            planned = run.action("deploy", "deploy to production")
+            run.override(planned, reason="a person chose staging")
+        """
         return self.action(ActionType.OVERRIDE, reason, artifacts=artifacts, overrides_event_id=event_id)
+
+    def overriding(self, event_id: str, *, reason: str, artifacts: Iterable[Any] = ()) -> Acting:
+        """The same around code that does what the person wants: a context manager or a decorator, plain or async.
+
+        ::
+
+            with run.overriding(planned, reason="a person chose staging") as action:
+                action.artifacts.append(run.artifacts.command("deploy staging", 0))
+        """
+        return Acting(self._whole, ActionType.OVERRIDE, reason, artifacts, event_id)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from tachograph.producers import checks, position
 from tachograph.producers.audit import AuditTrail
-from tachograph.producers.errors import SystemErrorStop
+from tachograph.producers.errors import RecordRefusedError, SystemErrorStop
 from tachograph.producers.faults import Faults
 from tachograph.producers.position import Position
 from tachograph.producers.recorder import Recorder
@@ -13,10 +13,12 @@ from tachograph.producers.results import PendingResults
 from tachograph.producers.run_start import RunStart
 from tachograph.producers.step import Step
 from tachograph.producers.tools.executor import ToolExecutor
-from tachograph.schemas.enums import FaultTrigger, RunStatus
+from tachograph.producers.transcript import Transcript
+from tachograph.schemas.enums import PHASES, FaultTrigger, RunStatus
 
 if TYPE_CHECKING:
     from tachograph.producers.artifacts import ArtifactBuilder
+    from tachograph.producers.replay.session import RunReplay
     from tachograph.producers.run.life import Run
     from tachograph.producers.tracer import Tracer
 
@@ -24,12 +26,17 @@ if TYPE_CHECKING:
 class RunCore:
     """State of one run, and its questions about itself."""
 
-    def __init__(self, tracer: "Tracer", recorder: Recorder, start: RunStart) -> None:
+    def __init__(
+        self, tracer: "Tracer", recorder: Recorder, start: RunStart, replay: "RunReplay | None" = None
+    ) -> None:
         self._whole = cast("Run", self)
         """What the parts of a run are given."""
         self._tracer = tracer
         self._start = start
         self.recorder = recorder
+        self.agent_id = tracer.agent_id
+        self.replay = replay
+        """What serves the run's calls, if it is one that is run again."""
         self.run_id = start.run_id
         self.trace_id = start.trace_id
         self.session_id = start.session_id
@@ -37,6 +44,7 @@ class RunCore:
         self.request_body = start.request_body
         self.audit: AuditTrail | None = None
         self.results = PendingResults()
+        self.transcript = Transcript()
         self._artifacts: ArtifactBuilder | None = None
         self.faults = Faults(
             recorder, start.run_id, tracer.capture_key, self._stopping, loop_threshold=tracer.options.loop_threshold
@@ -80,6 +88,13 @@ class RunCore:
         """Names that the user gave, fit for records."""
         label = self.recorder.label
         return tuple(checks.maybe_name(name, label) for name in given)
+
+    def phase(self, given: str | None) -> str | None:
+        """The phase of a tool call. Another word than the four is refused: hooks that go by phases would miss it."""
+        if given is None or given in PHASES:
+            return given
+        self.recorder.guard.swallow("phase", RecordRefusedError("phase", f"is one of {', '.join(PHASES)}"))
+        return None
 
     def opened(self, step: Step) -> None:
         """A step began."""

@@ -1,7 +1,10 @@
 """A run: everything an agent does for one request, from its first record to its last."""
 
+import functools
+import inspect
+from collections.abc import Callable
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar, cast
 
 from tachograph.producers import lifetimes, position
 from tachograph.producers.errors import HookAbortError, RecorderStop, SystemErrorStop
@@ -21,9 +24,13 @@ if TYPE_CHECKING:
 
 _NANOS_PER_MS: Final = 1_000_000
 
+F = TypeVar("F", bound=Callable[..., Any])
+
 
 class Run(ActingRun, ObservingRun, FailingRun):
-    """One run. Made by ``Tracer.start_run``; a context manager, plain or async. Safe to use from many threads.
+    """One run. Made by ``Tracer.start_run``; a context manager and a decorator, plain or async.
+
+    Safe to use from many threads.
 
     Its methods record and return; they raise nothing, but for the stops in ``errors`` and for what the agent's own
     code raises. Ids they return are None where the record could not be kept.
@@ -90,7 +97,28 @@ class Run(ActingRun, ObservingRun, FailingRun):
     ) -> None:
         self.close(error)
 
+    def __call__(self, function: F) -> F:
+        """Decorate a function: each call is a run. Its first argument is the request, unless that was given."""
+        if inspect.iscoroutinefunction(function):
+
+            @functools.wraps(function)
+            async def awaited(*args: Any, **kwargs: Any) -> Any:
+                async with self.again(args[0] if args else None):
+                    return await function(*args, **kwargs)
+
+            return cast("F", awaited)
+
+        @functools.wraps(function)
+        def called(*args: Any, **kwargs: Any) -> Any:
+            with self.again(args[0] if args else None):
+                return function(*args, **kwargs)
+
+        return cast("F", called)
+
     # For the parts of a run
+
+    again: Callable[[Any], "Run"]
+    """A run like this one, not started, for this request unless there was one. Set by the tracer."""
 
     def belongs_to(self, tracer: "Tracer") -> bool:
         """Whether that tracer started it."""
@@ -102,6 +130,10 @@ class Run(ActingRun, ObservingRun, FailingRun):
             raise self._stop
         # A line of the audit trail is durable, and needs the captured form before the call goes on.
         late = self.audit is None and self.recorder.channel.takes_late
+        if self.replay is not None:
+            from tachograph.producers.replay.witness import ServingWitness  # noqa: PLC0415 - recording needs none of it
+
+            return ServingWitness(self.replay, CallLegs(self))
         return LateLegs(self) if late else CallLegs(self)
 
     def count_tokens(self, response: ModelResponse) -> None:

@@ -1,14 +1,19 @@
 """What an agent says about a run: decisions, signals, proposals, and what was in its context."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from tachograph.producers.deciding import Deciding, Proposing, Signalling, names
+from tachograph.producers.errors import RecordRefusedError
 from tachograph.producers.manifest import ContextBuilder
 from tachograph.producers.observations import decision_body, signal_body
 from tachograph.producers.proposals import proposal_body
 from tachograph.producers.run.core import RunCore
 from tachograph.producers.step import Step
 from tachograph.schemas.enums import DecisionType, SignalType
+
+if TYPE_CHECKING:
+    from tachograph.producers.records import GovernedDecision
 
 
 class ObservingRun(RunCore):
@@ -25,10 +30,22 @@ class ObservingRun(RunCore):
         step_id: str | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> str | None:
-        """The agent chose between options. The step is the current one unless given."""
-        return self.recorder.record(
-            "AgentDecision",
-            lambda: decision_body(
+        """The agent chose between options. The step is the current one unless given.
+
+        ::
+
+            run.record_decision(
+                decision_type="tool_selection",
+                selected="cache",
+                reason_code="cached_data_sufficient",
+                candidates=["cache", "api"],
+                confidence=0.95,
+                metadata={"cache_age_minutes": 3},
+            )
+        """
+
+        def body() -> dict[str, Any]:
+            made = decision_body(
                 self.recorder,
                 decision_type=decision_type,
                 selected=selected,
@@ -37,8 +54,12 @@ class ObservingRun(RunCore):
                 confidence=confidence,
                 step_id=self._step_id(step_id),
                 metadata=metadata,
-            ),
-        )
+            )
+            if self.replay is not None:
+                self.replay.decided(made)
+            return made
+
+        return self.recorder.record("AgentDecision", body)
 
     def record_quality_signal(
         self,
@@ -50,7 +71,12 @@ class ObservingRun(RunCore):
         step_id: str | None = None,
         metadata: Mapping[str, Any] | None = None,
     ) -> str | None:
-        """A fact correlated with the quality of the outcome. The step is the current one unless given."""
+        """A fact correlated with the quality of the outcome. The step is the current one unless given.
+
+        ::
+
+            run.record_quality_signal(signal_type="schema_valid", signal_code="full_match", value=True, weight=0.9)
+        """
         return self.recorder.record(
             "AgentQualitySignal",
             lambda: signal_body(
@@ -64,17 +90,110 @@ class ObservingRun(RunCore):
             ),
         )
 
+    def deciding(
+        self,
+        decision_type: DecisionType | str,
+        *,
+        candidates: Iterable[str] = (),
+        step_id: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Deciding:
+        """A decision around the code that makes it: a context manager or a decorator, plain or async.
+
+        ::
+
+            with run.deciding("tool_selection", candidates=["cache", "api"]) as decision:
+                decision.choose("cache", "cached_data_sufficient", confidence=0.95)
+
+            @run.deciding("retry_strategy", candidates=["retry", "give up"])
+            def after_an_error(attempts):
+                return ("retry", "transient_error") if attempts < 3 else ("give up", "max_retries_reached")
+        """
+        fields = {"candidates": names(candidates), "step_id": step_id, "metadata": metadata}
+        return Deciding(self._whole, decision_type, fields)
+
+    def signalling(
+        self,
+        signal_type: SignalType | str,
+        signal_code: str,
+        *,
+        weight: float | None = None,
+        step_id: str | None = None,
+        metadata: Mapping[str, Any] | None = None,
+    ) -> Signalling:
+        """A signal around the code that it is about: true unless the code raises, or what the code says.
+
+        ::
+
+            with run.signalling("tool_success", "first_attempt"):
+                search("weather")
+
+            @run.signalling("schema_valid", "full_match", weight=0.9)
+            def is_valid(answer):
+                return "content" in answer
+        """
+        fields = {"weight": weight, "step_id": step_id, "metadata": metadata}
+        return Signalling(self._whole, signal_type, signal_code, fields)
+
+    def proposing(self, **fields: Any) -> Proposing:
+        """A proposal around the code that decides: a context manager or a decorator, plain or async.
+
+        ::
+
+            with run.proposing(**proposal) as proposing:
+                proposing.fields["outputs"] = {"refund_cents": 1200}
+
+            @run.proposing(**proposal)
+            def decide(invoice):
+                return {"refund_cents": invoice["cents"]}
+        """
+        return Proposing(self._whole, fields)
+
     def propose_record(self, **fields: Any) -> str | None:
         """Propose a governed decision, to be checked and sealed. Returns the event id.
 
-        Fields are those of RecordProposal, less the envelope; ``record_id`` is made if not given.
+        ::
+
+            run.propose_record(**proposal)
+
+        Fields are those of RecordProposal, less the envelope; ``record_id`` is made if not given. Read-only decisions
+        are proposed too where they affect a user, a later workflow or memory.
+        ``replay`` binds the tool calls and prompts of the run so far unless given. `governed_decision` builds all of it
+        piece by piece.
         """
-        return self.recorder.record("RecordProposal", lambda: proposal_body(self.recorder, fields))
+
+        def body() -> dict[str, Any]:
+            replay = None if fields.get("replay") is not None else self.transcript.packet()
+            return proposal_body(self.recorder, fields if replay is None else {**fields, "replay": replay})
+
+        return self.recorder.record("RecordProposal", body)
+
+    def governed_decision(
+        self, decision_key: str, decision_version: str, *, subjects: Iterable[str], **fields: Any
+    ) -> "GovernedDecision":
+        """Build the records of a governed decision piece by piece. See GovernedDecision."""
+        from tachograph.producers.records import GovernedDecision  # noqa: PLC0415 - not at import: few agents need it
+
+        return GovernedDecision(self._whole, decision_key, decision_version, subjects=subjects, **fields)
 
     def context(self, step: Step | str | None = None, **fields: Any) -> ContextBuilder:
-        """Build the context manifest of a step (the current one unless given). See ContextBuilder."""
+        """Build the context manifest of a step (the current one unless given). See ContextBuilder.
+
+        ::
+
+            with run.context(step, intent={"goal": "answer"}, token_limit=8000) as context:
+                context.include("faq-1", "evidence", source_ref="kb:faq-1", reason="retrieval_trigger", tokens=310)
+                context.exclude("faq-9", "evidence", reason="budget_limit", tokens=9000)
+
+            @run.context(intent={"goal": "answer"})
+            def compile_prompt(context, question):
+                context.include("q", "user_input", source_ref="request", reason="plan_dependency", content=question)
+                return question
+        """
         given = step.step_id if isinstance(step, Step) else step
-        return ContextBuilder(self._whole, self._step_id(given) or self.run_id, **fields)
+        builder = ContextBuilder(self._whole, self._step_id(given) or self.run_id, **fields)
+        builder.again = lambda: self.context(step, **fields)
+        return builder
 
     def record_manifest(
         self,
@@ -86,7 +205,26 @@ class ObservingRun(RunCore):
         prefix: str | bytes = b"",
         **fields: Any,
     ) -> str | None:
-        """Record a context manifest in one call; the arguments of ContextBuilder's methods as mappings."""
+        """Record a context manifest in one call; the arguments of ContextBuilder's methods as mappings.
+
+        ::
+
+            run.record_manifest(
+                step,
+                intent={"goal": "answer"},
+                retrieval={"query": "double charge", "candidates": ["faq-1", "faq-9"], "selected": ["faq-1"]},
+                included=[
+                    {
+                        "item_id": "faq-1",
+                        "item_type": "evidence",
+                        "source_ref": "kb:faq-1",
+                        "reason": "retrieval_trigger",
+                    }
+                ],
+                excluded=[{"item_id": "faq-9", "item_type": "evidence", "reason": "score_below_threshold"}],
+                prefix="You are a friendly clerk.",
+            )
+        """
         builder = self.context(step, **fields)
         if retrieval is not None:
             builder.retrieved(**retrieval)
@@ -100,9 +238,21 @@ class ObservingRun(RunCore):
         """Record a manifest, or end the run as SYSTEM_ERROR."""
         self.check_going()
         manifest_id = self.recorder.ids.uuid()
-        event_id = self.recorder.record("ContextManifest", lambda: body(manifest_id))
+        why = ""
+
+        def build() -> dict[str, Any]:
+            nonlocal why
+            try:
+                manifest = body(manifest_id)
+            except RecordRefusedError as error:
+                why = f" ({error})"
+                raise
+            self.transcript.compiled(manifest_id, manifest["prefix_hash"])
+            return manifest
+
+        event_id = self.recorder.record("ContextManifest", build)
         if event_id is None and not self.recorder.channel.is_foreign:
-            raise self._stopping("a context manifest could not be kept", f"manifest:{manifest_id}")
+            raise self._stopping(f"a context manifest could not be kept{why}", f"manifest:{manifest_id}")
         if step_id in self._steps:
             self._steps[step_id].has_manifest = True
         return event_id

@@ -1,6 +1,6 @@
 """The spool: messages go to a file before ``publish`` returns, and from there to Kafka, once.
 
-Where to start reading: ``publisher.py`` puts the parts together; ``appender.py`` is what a caller pays for;
+Where to start reading: ``publisher.py`` puts the parts together; ``inlet.py`` is what a caller pays for;
 ``sender.py`` is the thread that empties it; ``lane.py`` says what is sent, acknowledged and uncertain.
 
 What holds

@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 from tachograph.producers.publishing import Message
+from tachograph.producers.spool.complaints import Seldom
 from tachograph.producers.spool.identity import SPOOL_HEADER, SpoolCoordinates
 from tachograph.producers.spool.transport import Fate, Found, Place, Report, TopicUnavailable, TransportUnavailable
 
@@ -12,8 +13,7 @@ if TYPE_CHECKING:
     from tachograph.schemas.settings import KafkaSettings
 
 _LOGGER: Final = logging.getLogger("tachograph.spool.kafka")
-# The client warns at every start that the gapless guarantee is experimental. We know, and every crash test asks for it.
-_LOGGER.addFilter(lambda record: "enable.gapless.guarantee" not in record.getMessage())
+_LOGGER.addFilter(Seldom())
 _OVERHEAD: Final = 2048
 """Room for the batch's own bytes and our header above the largest message that ``publish`` takes."""
 _QUEUE_KIB: Final = 64 * 1024

@@ -162,6 +162,16 @@ class SpoolPublisher:
         loop = self._loop
         if loop is not None and loop.stop(max(_LEAST_JOIN_S, deadline - time.monotonic())):
             self._leave()
+        unsent = self._spooled - self._passed
+        if unsent and self._home is not None:
+            LOGGER.warning(
+                "%d records wait in %s: the broker%s has not acknowledged them. The next process that uses the folder "
+                "sends them, or `tachograph spool drain %s`",
+                unsent,
+                self._asked.folder,
+                "" if self._kafka is None else f" at {self._kafka.bootstrap_servers}",
+                self._asked.folder,
+            )
 
     def close_at_exit(self) -> None:
         """Close in the time that the interpreter's exit may take."""

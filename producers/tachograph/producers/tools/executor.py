@@ -6,10 +6,11 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, runtime_check
 from tachograph.producers import attribution
 from tachograph.producers.attribution import ExecutionContext
 from tachograph.producers.errors import UnknownToolError
-from tachograph.producers.hooks.types import HookRegistry, ToolUseContext
+from tachograph.producers.hooks.types import HookRegistry, PreHooksOnly, ToolUseContext
 from tachograph.producers.ids import Ids, RandomIds
 from tachograph.producers.options import DEFAULT_HOOK_TIMEOUT
 from tachograph.producers.tools.conduct import Telling, Witness, conduct
+from tachograph.producers.tools.decorated import FunctionTool, through
 from tachograph.producers.tools.drive import adrive, drive, drive_straight
 from tachograph.producers.tools.pause import PausedCall
 from tachograph.producers.tools.unseen import Unseen
@@ -35,8 +36,8 @@ class ToolExecutor:
     input whole. Both may be async; async hooks and tools also work from plain code, on a loop in a thread of ours.
 
     ``hook_timeout`` and ``tool_timeout`` (seconds) end async hooks and tools. A plain function cannot be interrupted
-    in Python: a hook that may hang must be async. ``on_hook_error`` says what a hook's own failure means; it is
-    recorded either way.
+    in Python: a plain hook that may hang goes through ``hooks.threads.in_thread``. ``on_hook_error`` says what a hook's
+    own failure means; it is recorded either way.
 
     ::
 
@@ -58,6 +59,7 @@ class ToolExecutor:
         self.tools: dict[str, Any] = dict(tools or {})
         self.hooks = hook_registry if hook_registry is not None else HookRegistry()
         self._run = run
+        self._is_replayed = run is not None and run.replay is not None
         self._hook_timeout = hook_timeout
         self._tool_timeout = tool_timeout
         self._on_hook_error: Literal["continue", "abort"] = on_hook_error
@@ -67,6 +69,21 @@ class ToolExecutor:
         """Add a tool under its own name or another. Works as a decorator."""
         self.tools[name or str(getattr(tool, "__name__", type(tool).__name__))] = tool
         return tool
+
+    def tool(self, function: F, name: str | None = None) -> F:
+        """Make a function a tool that is called like a function, plain or async. A decorator.
+
+        ::
+
+            @run.tools.tool
+            def search(query, limit=10):
+                return [f"{query} {number}" for number in range(limit)]
+
+            search("weather", limit=2)  # hooks, records, attribution as with ``execute``
+        """
+        chosen = name or function.__name__
+        self.tools[chosen] = tool = FunctionTool(function)
+        return through(lambda: (self, chosen), tool, function)
 
     def execute(
         self,
@@ -80,14 +97,19 @@ class ToolExecutor:
     ) -> Any:
         """Run a tool from plain code. Returns its output as post-hooks left it; None if a hook skipped it.
 
-        ``tool_use_id`` is the model's id of the call, where a model asked for it. Raises what the tool raises, and
-        HookAbortError.
+        ::
+
+            answer = run.tools.execute("search", {"query": "weather"}, task_id="task-1", phase="execution")
+
+        ``tool_use_id`` is the model's id of the call, where a model asked for it. ``phase`` is one of planning,
+        execution, validation, fix. What is not given comes from the AttributionScope around the call. Raises what the
+        tool raises, and HookAbortError.
         """
         telling, witness = self._begin(tool_name, tool_input, tool_use_id, task_id, parent_tool_use_id, phase)
         invoke = self._invoke(tool_name, witness)
         if self.hooks.matchers:
             drive(
-                conduct(self.hooks, telling, witness, on_hook_error=self._on_hook_error),
+                conduct(self._hooks, telling, witness, on_hook_error=self._on_hook_error),
                 invoke,
                 hook_timeout=self._hook_timeout,
                 tool_timeout=self._tool_timeout,
@@ -108,9 +130,14 @@ class ToolExecutor:
         parent_tool_use_id: str | None = None,
         phase: str | None = None,
     ) -> Any:
-        """Run a tool from async code. See ``execute``."""
+        """Run a tool from async code. See ``execute``.
+
+        ::
+
+            answer = await run.tools.aexecute("search", {"query": "weather"})
+        """
         telling, witness = self._begin(tool_name, tool_input, tool_use_id, task_id, parent_tool_use_id, phase)
-        course = conduct(self.hooks, telling, witness, on_hook_error=self._on_hook_error)
+        course = conduct(self._hooks, telling, witness, on_hook_error=self._on_hook_error)
         invoke = self._invoke(tool_name, witness)
         await adrive(course, invoke, hook_timeout=self._hook_timeout, tool_timeout=self._tool_timeout)
         if telling.error is not None:
@@ -136,8 +163,14 @@ class ToolExecutor:
                     call.output = search(**call.tool_input)
         """
         telling, witness = self._begin(tool_name, tool_input, tool_use_id, task_id, parent_tool_use_id, phase)
-        course = conduct(self.hooks, telling, witness, on_hook_error=self._on_hook_error)
-        return PausedCall(course, telling, self._hook_timeout)
+        course = conduct(self._hooks, telling, witness, on_hook_error=self._on_hook_error)
+        served = None if not self._is_replayed else self._invoke(tool_name, witness)
+        return PausedCall(course, telling, self._hook_timeout, served)
+
+    @property
+    def _hooks(self) -> HookRegistry:
+        # Recorded outputs are what post-hooks left: they must not see them again.
+        return PreHooksOnly(self.hooks.matchers) if self._is_replayed else self.hooks
 
     def _begin(  # noqa: PLR0917 - the parts of one thing
         self,
@@ -154,9 +187,8 @@ class ToolExecutor:
             parent_tool_use_id = parent_tool_use_id if parent_tool_use_id is not None else around.tool_use_id
             phase = phase if phase is not None else around.phase
         if self._run is not None and not (tool_use_id is task_id is parent_tool_use_id is phase is None):
-            tool_use_id, task_id, parent_tool_use_id, phase = self._run.names(
-                tool_use_id, task_id, parent_tool_use_id, phase
-            )
+            phase = self._run.phase(phase)
+            tool_use_id, task_id, parent_tool_use_id = self._run.names(tool_use_id, task_id, parent_tool_use_id)
         context = ToolUseContext(
             tool_name,
             {} if tool_input is None else tool_input,
@@ -172,6 +204,9 @@ class ToolExecutor:
         return Telling(context, execution), witness
 
     def _invoke(self, tool_name: str, witness: Witness) -> Callable[[Any], Any]:
+        if self._is_replayed:
+            serve: Callable[[Any], Any] = witness.serve  # type: ignore[attr-defined]  # a replayed run's witness has it
+            return serve
         tool = self.tools.get(tool_name)
         if tool is None:
             return _unknown(witness.shown(tool_name))

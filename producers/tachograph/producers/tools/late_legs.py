@@ -24,6 +24,8 @@ _SMALL: Final = 512
 class LateLegs(CallLegs):
     """Witness of one call in a run whose channel takes late records."""
 
+    _is_late = False
+    """The pre leg is made later."""
     _is_told = False
     """The result leg is out."""
 
@@ -35,15 +37,14 @@ class LateLegs(CallLegs):
     def _before(self, telling: Telling) -> None:
         given = telling.context.tool_input
         content = LateCapture.of(self._recorder.policy, given)
-        try:
-            call = None if content is None else hash(orjson.dumps(given, option=orjson.OPT_SORT_KEYS))
-        except TypeError:  # texts or numbers that JSON does not take: the captured form tells calls apart
-            call = None
+        call = None if content is None else _told_apart(given)
         if content is None or call is None:
             super()._before(telling)
             return
         self._identify(telling)
         self._call = call
+        self._is_late = True
+        self._run.transcript.missed()
         self._recorder.channel.emit_late(RECORD_NAME, self._tail, self._told(ToolLeg.PRE, content, None, telling))
 
     def _after(self, telling: Telling) -> None:
@@ -53,6 +54,8 @@ class LateLegs(CallLegs):
         if content is None:
             super()._after(telling)
             return
+        if not self._is_late:
+            self._run.transcript.missed()
         duration = telling.duration_ns // NANOS_PER_MS
         # Nothing can come between these two, now that the call is no fault: it does go back to the agent.
         result = ((ToolLeg.RESULT, None, duration, False, (), None), _SMALL, self._span_id)
@@ -93,3 +96,16 @@ class LateLegs(CallLegs):
             outcomes=outcomes,
             metadata=metadata,
         )
+
+
+def _told_apart(given: Any) -> int | None:
+    """What is the same for equal inputs. Most are flat objects, whose members are hashed: half of what JSON takes."""
+    if type(given) is dict:
+        try:
+            return hash(frozenset(given.items()))
+        except TypeError:  # a member that has members
+            pass
+    try:
+        return hash(orjson.dumps(given, option=orjson.OPT_SORT_KEYS))
+    except TypeError:  # texts or numbers that JSON does not take: the captured form tells calls apart
+        return None

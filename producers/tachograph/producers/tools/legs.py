@@ -3,7 +3,7 @@
 from collections.abc import Hashable
 from contextvars import Token
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from tachograph.producers import position
 from tachograph.producers.errors import RecorderStop
@@ -38,6 +38,7 @@ class CallLegs:
         """What tells this call from others in the eyes of the loop guard."""
         self._looped: bool | None = None
         self._output: str | None = None
+        self._given: tuple[str | None, dict[str, Any] | None] = (None, None)
         self._tool_name = ""
 
     def shown(self, name: str) -> str:
@@ -117,7 +118,7 @@ class CallLegs:
         self._identify(telling)
         captured = recorder.policy.value(context.tool_input)
         self._call = captured.text
-        inline, pointer = (captured.text, None) if captured.pointer is None else pair(captured)
+        inline, pointer = self._given = (captured.text, None) if captured.pointer is None else pair(captured)
         tail = leg_tail(
             self._identity,
             ToolLeg.PRE,
@@ -159,6 +160,10 @@ class CallLegs:
         )
         at = recorder.clock.now_micros()
         recorder.channel.emit(RECORD_NAME, tail, at=at, span_id=self._span_id)
+        name, output = self._tool_name, (inline if error_text is None else error_text, pointer)
+        self._run.transcript.called(
+            telling.context.tool_use_id, name, self._given, output, error_type, skipped=telling.skipped
+        )
         self._run.results.add(
             tool_call_id=telling.context.tool_use_id,
             name=self._tool_name,

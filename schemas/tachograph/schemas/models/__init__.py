@@ -1,6 +1,6 @@
 from tachograph.schemas.models.base import ArtifactPointer, Frozen, Record
 from tachograph.schemas.models.decision_event import DecisionEvent, PromptBundle
-from tachograph.schemas.models.derived import Checkpoint, DeadLetter, ReplayResult, Snapshot, Violation
+from tachograph.schemas.models.derived import Checkpoint, ContentView, DeadLetter, ReplayResult, Snapshot, Violation
 from tachograph.schemas.models.manifest import ContextManifest
 from tachograph.schemas.models.observations import AgentDecision, AgentQualitySignal
 from tachograph.schemas.models.record import DecisionRecord, RecordProposal
@@ -13,6 +13,7 @@ __all__ = [
     "AgentQualitySignal",
     "ArtifactPointer",
     "Checkpoint",
+    "ContentView",
     "ContextManifest",
     "DeadLetter",
     "DecisionEvent",

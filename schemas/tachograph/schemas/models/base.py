@@ -65,6 +65,9 @@ Timestamp = Annotated[datetime, AfterValidator(_utc_micros)]
 Identifier = Annotated[str, Field(min_length=1, max_length=256)]
 """A name given by a producer or by us."""
 
+UuidText = Annotated[str, Field(pattern=r"^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$")]
+"""A UUID in its usual form, lower-case."""
+
 Content = Annotated[str, AfterValidator(_inline_size)]
 """Text an agent said, saw or did, in its capture mode. Never longer than MAX_CONTENT_BYTES."""
 

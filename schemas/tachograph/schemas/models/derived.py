@@ -1,4 +1,4 @@
-"""What the pipeline itself publishes: violations, snapshots, checkpoints, replay results, dead letters."""
+"""What the pipeline itself publishes: violations, snapshots, checkpoints, replay results, dead letters, views."""
 
 from typing import Annotated
 
@@ -183,3 +183,28 @@ class DeadLetter(Frozen):
     """SHA-256 of its bytes."""
     occurred_at: Timestamp
     """Broker time of the original message."""
+
+
+class ContentView(Frozen):
+    """Somebody asked the console for captured content. Recorded before the content is shown, or it is not shown."""
+
+    tenant_id: Identifier
+    """Whose data was shown."""
+    view_id: Identifier
+    """View."""
+    viewer: Identifier
+    """Who looked: the subject that the identity provider names, or the local operator."""
+    role: Identifier
+    """Role under which the viewer looked."""
+    kind: Identifier
+    """What was shown: run, model_call, tool_call, snapshot, record, dead_letter, search or query."""
+    run_id: str
+    """Run it belongs to; empty if to none."""
+    target: str
+    """Event, tool call, snapshot, record or dead letter that was shown; empty if it was all of the run."""
+    detail: str
+    """Of a search or query, the text that was asked; else empty."""
+    remote: str
+    """Address the request came from."""
+    occurred_at: Timestamp
+    """When it was asked for, by the console's clock."""

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from tachograph.schemas.enums import ContextItemType
+from tachograph.schemas.enums import ContextItemType, ExcludedReason, IncludedReason
 from tachograph.schemas.models.base import (
     ArtifactPointer,
     Count,
@@ -16,8 +16,6 @@ from tachograph.schemas.models.base import (
     Sha256,
 )
 
-Reason = Annotated[str, Field(min_length=1, max_length=500)]
-
 
 class IncludedItem(Frozen):
     """Something the model saw."""
@@ -27,7 +25,7 @@ class IncludedItem(Frozen):
     item_type: ContextItemType
     source_ref: Annotated[str, Field(min_length=1, max_length=1024)]
     """Pointer to where it came from."""
-    included_reason: Reason
+    included_reason: IncludedReason
     tokens: Count | None = None
     score: float | None = None
     hash: Sha256 | None = None
@@ -38,7 +36,7 @@ class ExcludedItem(Frozen):
 
     item_id: Identifier
     item_type: ContextItemType
-    excluded_reason: Reason
+    excluded_reason: ExcludedReason
     source_ref: Annotated[str, Field(max_length=1024)] | None = None
     tokens: Count | None = None
     score: float | None = None

@@ -5,13 +5,13 @@ from typing import Annotated
 from pydantic import Field, model_validator
 
 from tachograph.schemas.enums import REASON_CODES, SIGNAL_CODES, DecisionType, SignalType
-from tachograph.schemas.models.base import Fraction, Identifier, Metadata, Record
+from tachograph.schemas.models.base import Fraction, Identifier, Metadata, Record, UuidText
 
 
 class AgentDecision(Record):
     """A point where the agent chose between options."""
 
-    decision_id: Identifier
+    decision_id: UuidText
     step_id: Identifier | None = None
     decision_type: DecisionType
     selected: Annotated[str, Field(min_length=1, max_length=200)]
@@ -31,7 +31,7 @@ class AgentDecision(Record):
 class AgentQualitySignal(Record):
     """An atomic fact correlated with the quality of an outcome."""
 
-    signal_id: Identifier
+    signal_id: UuidText
     step_id: Identifier | None = None
     signal_type: SignalType
     signal_code: Annotated[str, Field(min_length=1, max_length=100)]

@@ -4,7 +4,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from tachograph.schemas.enums import CaptureMode, HookAction, HookStage, ToolLeg
+from tachograph.schemas.enums import CaptureMode, HookAction, HookStage, Phase, ToolLeg
 from tachograph.schemas.models.base import (
     LENIENT,
     ArtifactPointer,
@@ -42,8 +42,8 @@ class ToolCallRecord(Record):
     """Task that initiated the call."""
     parent_tool_use_id: Identifier | None = None
     """Call this one is nested in, such as the spawn of a sub-agent."""
-    phase: Annotated[str, Field(max_length=64)] | None = None
-    """planning, execution, validation, fix, or the agent's own word."""
+    phase: Phase | None = None
+    """Part of the task that the call belongs to; null outside of any."""
     depth: Count = 0
     """How deep the call is nested."""
     capture_mode: Annotated[CaptureMode, LENIENT]

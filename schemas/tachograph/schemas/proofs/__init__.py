@@ -3,6 +3,7 @@
 from tachograph.schemas.proofs.chain import GENESIS, body_hash, leaf_of, signed_message
 from tachograph.schemas.proofs.checkpoint import TreeHead, open_checkpoint, sign_checkpoint
 from tachograph.schemas.proofs.errors import NoteError, ProofError
+from tachograph.schemas.proofs.heads import HeadOfLog, Heads, open_heads
 from tachograph.schemas.proofs.note import NoteKey, open_note, sign_note
 from tachograph.schemas.proofs.tree import CompactRange, Tree
 from tachograph.schemas.proofs.verify import verify_consistency, verify_inclusion
@@ -10,6 +11,8 @@ from tachograph.schemas.proofs.verify import verify_consistency, verify_inclusio
 __all__ = [
     "GENESIS",
     "CompactRange",
+    "HeadOfLog",
+    "Heads",
     "NoteError",
     "NoteKey",
     "ProofError",
@@ -18,6 +21,7 @@ __all__ = [
     "body_hash",
     "leaf_of",
     "open_checkpoint",
+    "open_heads",
     "open_note",
     "sign_checkpoint",
     "sign_note",

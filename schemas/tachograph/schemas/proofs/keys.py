@@ -22,6 +22,8 @@ KEY_CONTEXT: Final = b"tachograph.key.v1\x00"
 """Precedes what an outgoing key signs of the next."""
 
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_NEVER: Final = 1 << 62
+"""A moment after every other."""
 
 
 class KeySetError(TachographError):
@@ -90,10 +92,12 @@ class KeySet:
     def __init__(self, keys: Sequence[KeyEntry]) -> None:
         self.keys = tuple(keys)
         self._by_id = {key.key_id: key for key in self.keys}
+        self._windows = {key.key_id: _window(key) for key in self.keys}
         if not self.keys or len(self._by_id) != len(self.keys):
             raise KeySetError("a set of keys has at least one key, and no key id twice")
         if len({key.public_key for key in self.keys}) != len(self.keys):
             raise KeySetError("two key ids name one public key")
+        self._verifiers = {key.key_id: key.note_key("-") for key in self.keys}
         for place, key in enumerate(self.keys):
             self._check(key, self.keys[place - 1] if place else None)
         if any(key.effective_until is None for key in self.keys[:-1]):
@@ -103,10 +107,15 @@ class KeySet:
         """A key by its id, whatever has become of it."""
         return self._by_id.get(key_id)
 
+    def verifier(self, key_id: str) -> NoteKey:
+        """What checks the signatures of a key of this set; made once."""
+        return self._verifiers[key_id]
+
     def at(self, moment_us: int) -> KeyEntry:
         """The key that signs at a moment (microseconds since 1970)."""
         for key in reversed(self.keys):
-            if _counts(key, moment_us):
+            first, end = self._windows[key.key_id]
+            if first <= moment_us < end:
                 return key
         raise KeyNotEffectiveError(
             "no signing key is effective at the time of this proposal: add a key to the key set, introduced by the last"
@@ -114,7 +123,8 @@ class KeySet:
 
     def basis(self, key: KeyEntry, moment_us: int) -> Basis | None:
         """On what a signature of that moment counts; None if it does not."""
-        if not _counts(key, moment_us):
+        first, end = _window(key)
+        if not first <= moment_us < end:
             return None
         if key.revoked_at is not None:
             return Basis.REVOKED_SINCE
@@ -155,9 +165,7 @@ def micros(moment: datetime) -> int:
     return (delta.days * 86_400 + delta.seconds) * 1_000_000 + delta.microseconds
 
 
-def _counts(key: KeyEntry, moment_us: int) -> bool:
-    return (
-        micros(key.effective_from) <= moment_us
-        and (key.effective_until is None or moment_us < micros(key.effective_until))
-        and (key.revoked_at is None or moment_us < micros(key.revoked_at))
-    )
+def _window(key: KeyEntry) -> tuple[int, int]:
+    """First moment at which a key counts, and the first at which it no longer does, in microseconds."""
+    ends = [micros(end) for end in (key.effective_until, key.revoked_at) if end is not None]
+    return micros(key.effective_from), min(ends, default=_NEVER)

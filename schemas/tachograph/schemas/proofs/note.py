@@ -6,6 +6,7 @@ https://c2sp.org/signed-note. The text of a note may be used only after `open_no
 import hashlib
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Final
 
 from cryptography.exceptions import InvalidSignature
@@ -27,6 +28,12 @@ _VKEY_PARTS: Final = 3
 
 Sign = Callable[[bytes], bytes]
 """What makes an Ed25519 signature: a key in memory, a signing process, a KMS."""
+
+
+@lru_cache(maxsize=1024)
+def _loaded(public: bytes) -> Ed25519PublicKey:
+    # A log has thousands of signatures by one key, and loading it costs a good part of a verification.
+    return Ed25519PublicKey.from_public_bytes(public)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +76,7 @@ class NoteKey:
     def verifies(self, signature: bytes, message: bytes) -> bool:
         """Tell whether this key made the signature."""
         try:
-            Ed25519PublicKey.from_public_bytes(self.public).verify(signature, message)
+            _loaded(self.public).verify(signature, message)
         except (InvalidSignature, ValueError):
             return False
         return True

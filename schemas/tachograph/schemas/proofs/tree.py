@@ -26,6 +26,14 @@ def node_hash(left: bytes, right: bytes) -> bytes:
     return hashlib.sha256(b"\x01" + left + right).digest()
 
 
+def grown(size: int, edge: tuple[bytes, ...], leaf: bytes) -> tuple[int, tuple[bytes, ...]]:
+    """Size and right edge of a tree with one more leaf: each trailing one bit of the size is a subtree it completes."""
+    completed = (~size & (size + 1)).bit_length() - 1
+    for left in reversed(edge[len(edge) - completed :]):
+        leaf = node_hash(left, leaf)
+    return size + 1, (*edge[: len(edge) - completed], leaf)
+
+
 class CompactRange:
     """The right edge of a tree: roots of the complete subtrees, largest first, that its size is the sum of."""
 
@@ -44,12 +52,8 @@ class CompactRange:
 
     def append(self, leaf: bytes) -> None:
         """Add a leaf hash. Each trailing one bit of the old size is a subtree that this leaf completes."""
-        size = self.size
-        while size & 1:
-            leaf = node_hash(self._edge.pop(), leaf)
-            size >>= 1
-        self._edge.append(leaf)
-        self.size += 1
+        self.size, edge = grown(self.size, tuple(self._edge), leaf)
+        self._edge = list(edge)
 
     def root(self) -> bytes:
         """Root over all leaves so far."""

@@ -9,8 +9,14 @@ from typing import Final
 from tachograph.schemas.tables.context import CONTEXT_ITEMS, CONTEXT_MANIFESTS, SNAPSHOTS
 from tachograph.schemas.tables.events import DECISION_EVENTS, EVALUATIONS, TOOL_CALLS
 from tachograph.schemas.tables.kinds import SINK_COLUMNS, Column, Table
-from tachograph.schemas.tables.pipeline import DEAD_LETTERS, VIOLATIONS
-from tachograph.schemas.tables.records import CHECKPOINTS, DECISION_RECORDS, RECORD_PROPOSALS, REPLAYS
+from tachograph.schemas.tables.pipeline import CONTENT_VIEWS, DEAD_LETTERS, VIOLATIONS
+from tachograph.schemas.tables.records import (
+    CHECKPOINTS,
+    DECISION_RECORDS,
+    LOG_HEADS,
+    RECORD_PROPOSALS,
+    REPLAYS,
+)
 from tachograph.schemas.tables.runs import (
     AGENT_DECISIONS,
     AGENT_FAILURES,
@@ -35,8 +41,10 @@ TABLES: Final = (
     DECISION_RECORDS,
     VIOLATIONS,
     CHECKPOINTS,
+    LOG_HEADS,
     REPLAYS,
     DEAD_LETTERS,
+    CONTENT_VIEWS,
 )
 """Every table there is."""
 

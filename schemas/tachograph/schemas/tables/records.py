@@ -141,6 +141,37 @@ CHECKPOINTS: Final = Table(
     columns_of(Checkpoint, words=frozenset({"tenant_id", "log_id", "signed_by"})),
 )
 
+LOG_HEADS: Final = Table(
+    "log_heads",
+    "Every log of a tenant and how far it had come, signed once a minute.",
+    (
+        Column("tenant_id", WORD, "Whose logs these are."),
+        Column("minute", TIME, "First moment of the minute."),
+        Column(
+            "logs",
+            rows_of(
+                "HeadOfLog",
+                Column("log_id", WORD, "Log."),
+                Column("tree_size", NUMBER, "Records in it."),
+                Column("root_hash", TEXT, "Base64, as in the note."),
+            ),
+            "Logs by id.",
+        ),
+        Column("note", TEXT, "C2SP signed note, exact bytes."),
+        Column("signed_by", WORD, "Key id."),
+        Column(
+            "anchors",
+            rows_of(
+                "AnchorReceipt",
+                Column("kind", WORD, "Anchor that took the note."),
+                Column("reference", TEXT, "Where it is to be found there."),
+                Column("token", TEXT, "What it gave for it, base64; empty if nothing."),
+            ),
+            "Anchors that took the note.",
+        ),
+    ),
+)
+
 REPLAYS: Final = Table(
     "replays",
     "Results of replaying records and runs. Replaying again adds a row.",

@@ -2,8 +2,9 @@
 
 from collections.abc import Awaitable, Iterator
 from contextlib import suppress
+from datetime import timedelta
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import TYPE_CHECKING, Final, TypeVar
 from urllib.parse import unquote, urlsplit
 
 import obstore
@@ -14,10 +15,24 @@ from tachograph.schemas.errors import ConfigError
 from tachograph.sinks.artifacts.errors import StoreUnavailableError
 from tachograph.sinks.artifacts.paths import checked, checked_in
 
+if TYPE_CHECKING:
+    from obstore.store import ClientConfig, RetryConfig
+
 __all__ = ["Objects", "opened"]
 
 T = TypeVar("T")
 _CHUNK: Final = 1000
+# The library's own patience is three minutes: whoever asks here can ask again, and a person waits at the command line.
+_RETRIES: "Final[RetryConfig]" = {
+    "max_retries": 3,
+    "retry_timeout": timedelta(seconds=30),
+    "backoff": {"init_backoff": timedelta(milliseconds=100), "max_backoff": timedelta(seconds=2), "base": 2},
+}
+_CLIENT: "Final[ClientConfig]" = {
+    "connect_timeout": timedelta(seconds=5),
+    "timeout": timedelta(seconds=60),
+    "allow_http": True,  # where the operator's own endpoint says so; what is sent is sealed
+}
 
 
 class Objects:
@@ -84,7 +99,7 @@ def opened(url: str, folder: Path) -> Objects:
             root.mkdir(mode=0o700, parents=True, exist_ok=True)
             return Objects(LocalStore(root), root)
         if parts.scheme == "s3":
-            return Objects(from_url(url))
+            return Objects(from_url(url, retry_config=_RETRIES, client_options=_CLIENT))
     except (BaseError, OSError, ValueError) as error:
         raise ConfigError(
             f"the artifact store cannot be opened ({type(error).__name__}): check artifacts.url, and AWS_… for s3"

@@ -42,6 +42,8 @@ class Erasure:
     reason: str
     artifacts: tuple[Entry, ...]
     """Tombstones of the blobs that were removed, by id."""
+    recorded: bool = False
+    """Whether the record of it is kept: see :meth:`ArtifactStore.recorded`."""
 
 
 class ArtifactStore:
@@ -173,7 +175,15 @@ class ArtifactStore:
             erased_at=known["erased_at"],
             reason=known["reason"],
             artifacts=tuple(tombstones),
+            recorded=known.get("recorded", False),
         )
+
+    async def recorded(self, erasure: Erasure) -> None:
+        """The record of an erasure is kept: whoever erases the subject again need not make another."""
+        path = subject_path(erasure.tenant_id, erasure.subject_name)
+        held = await self._objects.get(path)
+        if held is not None:
+            await self._objects.put(path, json.dumps(json.loads(held) | {"recorded": True}, sort_keys=True).encode())
 
     def subject_name(self, tenant_id: str, subject: str) -> str:
         """Name under which a subject is kept. Raises NoKeyError."""
