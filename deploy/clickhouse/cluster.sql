@@ -1635,7 +1635,8 @@ COMMENT 'How the latest replay of each record ended; of the run, where it has no
 
 CREATE OR REPLACE VIEW `tachograph`.otel_traces ON CLUSTER `tachograph` AS
 SELECT
-    toDateTime64(started_at, 9, 'UTC') AS Timestamp,
+     
+    fromUnixTimestamp64Nano(least(greatest(toUnixTimestamp64Micro(started_at), -2208988800000000), 9223372036000000) * 1000, 'UTC') AS Timestamp,
     trace_id AS TraceId,
     span_id AS SpanId,
     parent_span_id AS ParentSpanId,
@@ -1650,7 +1651,7 @@ SELECT
     toUInt64(greatest(ifNull(span.duration_ms, 0), 0)) * 1000000 AS Duration,
     CAST(status_code, 'LowCardinality(String)') AS StatusCode,
     status_message AS StatusMessage,
-    CAST(arrayMap(event -> event.1, events), 'Array(DateTime64(9, \'UTC\'))') AS `Events.Timestamp`,
+    arrayMap(event -> fromUnixTimestamp64Nano(least(greatest(toUnixTimestamp64Micro(event.1), -2208988800000000), 9223372036000000) * 1000, 'UTC'), events) AS `Events.Timestamp`,
     CAST(arrayMap(event -> event.2, events), 'Array(LowCardinality(String))') AS `Events.Name`,
     CAST(arrayMap(event -> event.3, events), 'Array(Map(LowCardinality(String), String))') AS `Events.Attributes`,
     CAST([], 'Array(String)') AS `Links.TraceId`,
@@ -2701,3 +2702,229 @@ ENGINE = Distributed(`tachograph`, `tachograph`, violations_local, cityHash64(te
 
 CREATE OR REPLACE TABLE `tachograph`.replays ON CLUSTER `tachograph` AS `tachograph`.replays_local
 ENGINE = Distributed(`tachograph`, `tachograph`, replays_local, cityHash64(tenant_id, trace_id));
+
+-- slo_counts
+
+ALTER TABLE `tachograph`.agent_runs_local ON CLUSTER `tachograph` MODIFY SETTING deduplicate_merge_projection_mode = 'rebuild';
+
+ALTER TABLE `tachograph`.agent_runs_local ON CLUSTER `tachograph` ADD PROJECTION IF NOT EXISTS slo_minutes
+(
+    SELECT tenant_id, toStartOfMinute(occurred_at), completeness, count(), max(occurred_at)
+    GROUP BY tenant_id, toStartOfMinute(occurred_at), completeness
+);
+
+ALTER TABLE `tachograph`.agent_runs_local ON CLUSTER `tachograph` MATERIALIZE PROJECTION slo_minutes;
+
+ALTER TABLE `tachograph`.decision_events_local ON CLUSTER `tachograph` MODIFY SETTING deduplicate_merge_projection_mode = 'rebuild';
+
+ALTER TABLE `tachograph`.decision_events_local ON CLUSTER `tachograph` ADD PROJECTION IF NOT EXISTS slo_minutes
+(
+    SELECT tenant_id, toStartOfMinute(occurred_at), isNotNull(latency_ms), latency_ms > 30000, count(), max(occurred_at)
+    GROUP BY tenant_id, toStartOfMinute(occurred_at), isNotNull(latency_ms), latency_ms > 30000
+);
+
+ALTER TABLE `tachograph`.decision_events_local ON CLUSTER `tachograph` MATERIALIZE PROJECTION slo_minutes;
+
+ALTER TABLE `tachograph`.evaluations_local ON CLUSTER `tachograph` MODIFY SETTING deduplicate_merge_projection_mode = 'rebuild';
+
+ALTER TABLE `tachograph`.evaluations_local ON CLUSTER `tachograph` ADD PROJECTION IF NOT EXISTS slo_minutes
+(
+    SELECT
+        tenant_id, toStartOfMinute(occurred_at), alignment_status, quality_status, policy_status,
+        startsWith(rules, 'plugin:'), count(), max(occurred_at)
+    GROUP BY
+        tenant_id, toStartOfMinute(occurred_at), alignment_status, quality_status, policy_status,
+        startsWith(rules, 'plugin:')
+);
+
+ALTER TABLE `tachograph`.evaluations_local ON CLUSTER `tachograph` MATERIALIZE PROJECTION slo_minutes;
+
+ALTER TABLE `tachograph`.tool_calls_local ON CLUSTER `tachograph` MODIFY SETTING deduplicate_merge_projection_mode = 'rebuild';
+
+ALTER TABLE `tachograph`.tool_calls_local ON CLUSTER `tachograph` ADD PROJECTION IF NOT EXISTS slo_minutes
+(
+    SELECT tenant_id, toStartOfMinute(occurred_at), complete, result_is_error, error_type, count(), max(occurred_at)
+    GROUP BY tenant_id, toStartOfMinute(occurred_at), complete, result_is_error, error_type
+);
+
+ALTER TABLE `tachograph`.tool_calls_local ON CLUSTER `tachograph` MATERIALIZE PROJECTION slo_minutes;
+
+ALTER TABLE `tachograph`.snapshots_local ON CLUSTER `tachograph` MODIFY SETTING deduplicate_merge_projection_mode = 'rebuild';
+
+ALTER TABLE `tachograph`.snapshots_local ON CLUSTER `tachograph` ADD PROJECTION IF NOT EXISTS slo_minutes
+(
+    SELECT tenant_id, toStartOfMinute(occurred_at), stored, isNull(deleted_at), count(), max(occurred_at)
+    GROUP BY tenant_id, toStartOfMinute(occurred_at), stored, isNull(deleted_at)
+);
+
+ALTER TABLE `tachograph`.snapshots_local ON CLUSTER `tachograph` MATERIALIZE PROJECTION slo_minutes;
+
+CREATE OR REPLACE TABLE `tachograph`.agent_runs ON CLUSTER `tachograph` AS `tachograph`.agent_runs_local
+ENGINE = Distributed(`tachograph`, `tachograph`, agent_runs_local, cityHash64(tenant_id, trace_id));
+
+CREATE OR REPLACE TABLE `tachograph`.decision_events ON CLUSTER `tachograph` AS `tachograph`.decision_events_local
+ENGINE = Distributed(`tachograph`, `tachograph`, decision_events_local, cityHash64(tenant_id, trace_id));
+
+CREATE OR REPLACE TABLE `tachograph`.evaluations ON CLUSTER `tachograph` AS `tachograph`.evaluations_local
+ENGINE = Distributed(`tachograph`, `tachograph`, evaluations_local, cityHash64(tenant_id, trace_id));
+
+CREATE OR REPLACE TABLE `tachograph`.tool_calls ON CLUSTER `tachograph` AS `tachograph`.tool_calls_local
+ENGINE = Distributed(`tachograph`, `tachograph`, tool_calls_local, cityHash64(tenant_id, trace_id));
+
+CREATE OR REPLACE TABLE `tachograph`.snapshots ON CLUSTER `tachograph` AS `tachograph`.snapshots_local
+ENGINE = Distributed(`tachograph`, `tachograph`, snapshots_local, cityHash64(tenant_id, trace_id));
+
+-- sealed
+
+CREATE OR REPLACE VIEW `tachograph`.records_in_force ON CLUSTER `tachograph` AS
+SELECT record.*
+FROM `tachograph`.decision_records AS record
+WHERE (record.tenant_id, record.record_id) NOT IN
+(
+    SELECT tenant_id, assumeNotNull(supersedes)
+    FROM `tachograph`.decision_records
+    WHERE supersedes IS NOT NULL AND status = proposed_status
+);
+
+CREATE TABLE IF NOT EXISTS `tachograph`.log_heads_local ON CLUSTER `tachograph`
+(
+    tenant_id LowCardinality(String) COMMENT 'Whose logs these are.',
+    minute DateTime64(6, 'UTC') COMMENT 'First moment of the minute.' CODEC(Delta, ZSTD(1)),
+    logs Array(Tuple(log_id LowCardinality(String), tree_size Int64, root_hash String)) COMMENT 'Logs by id.' CODEC(ZSTD(3)),
+    note String COMMENT 'C2SP signed note, exact bytes.' CODEC(ZSTD(3)),
+    signed_by LowCardinality(String) COMMENT 'Key id.',
+    anchors Array(Tuple(kind LowCardinality(String), reference String, token String)) COMMENT 'Anchors that took the note.' CODEC(ZSTD(3)),
+    _partition Int64 COMMENT 'Partition of the row\'s topic.',
+    _offset Int64 COMMENT 'Offset of the row in its partition.' CODEC(Delta, ZSTD(1)),
+    _ingested_at DateTime64(3, 'UTC') DEFAULT now64(3) COMMENT 'When ClickHouse took the row. Retention counts from here.' CODEC(Delta, ZSTD(1)),
+    CONSTRAINT sink_coordinates_are_sound CHECK _partition BETWEEN 0 AND 1048575 AND _offset >= 0
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/tachograph/log_heads_local', '{replica}')
+PRIMARY KEY (tenant_id, minute)
+ORDER BY (tenant_id, minute, _partition, _offset)
+SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800
+COMMENT 'Every log of a tenant and how far it had come, signed once a minute.';
+
+CREATE OR REPLACE TABLE `tachograph`.log_heads ON CLUSTER `tachograph` AS `tachograph`.log_heads_local
+ENGINE = Distributed(`tachograph`, `tachograph`, log_heads_local, cityHash64(tenant_id));
+
+-- content_views
+
+CREATE TABLE IF NOT EXISTS `tachograph`.content_views_local ON CLUSTER `tachograph`
+(
+    tenant_id LowCardinality(String) COMMENT 'Whose data was shown.',
+    view_id String COMMENT 'View.' CODEC(ZSTD(1)),
+    viewer LowCardinality(String) COMMENT 'Who looked: the subject that the identity provider names, or the local operator.',
+    role LowCardinality(String) COMMENT 'Role under which the viewer looked.',
+    kind LowCardinality(String) COMMENT 'What was shown: run, model_call, tool_call, snapshot, record, dead_letter, search or query.',
+    run_id String COMMENT 'Run it belongs to; empty if to none.' CODEC(ZSTD(1)),
+    target String COMMENT 'Event, tool call, snapshot, record or dead letter that was shown; empty if it was all of the run.' CODEC(ZSTD(1)),
+    detail String COMMENT 'Of a search or query, the text that was asked; else empty.' CODEC(ZSTD(3)),
+    remote String COMMENT 'Address the request came from.',
+    occurred_at DateTime64(6, 'UTC') COMMENT 'When it was asked for, by the console\'s clock.' CODEC(Delta, ZSTD(1)),
+    _partition Int64 COMMENT 'Partition of the row\'s topic.',
+    _offset Int64 COMMENT 'Offset of the row in its partition.' CODEC(Delta, ZSTD(1)),
+    _ingested_at DateTime64(3, 'UTC') DEFAULT now64(3) COMMENT 'When ClickHouse took the row. Retention counts from here.' CODEC(Delta, ZSTD(1)),
+    content_bytes UInt64 MATERIALIZED
+        greatest(
+            length(tenant_id),
+            length(view_id),
+            length(viewer),
+            length(role),
+            length(kind),
+            length(run_id),
+            length(target),
+            length(detail),
+            length(remote)
+        )
+        COMMENT 'Size of the largest single content in the row.',
+    INDEX run_id_bloom run_id TYPE bloom_filter(0.01) GRANULARITY 1,
+    CONSTRAINT content_is_at_most_64_kb CHECK content_bytes <= 65536,
+    CONSTRAINT sink_coordinates_are_sound CHECK _partition BETWEEN 0 AND 1048575 AND _offset >= 0
+)
+ENGINE = ReplicatedReplacingMergeTree('/clickhouse/tables/{shard}/tachograph/content_views_local', '{replica}')
+PRIMARY KEY (tenant_id, occurred_at)
+ORDER BY (tenant_id, occurred_at, view_id)
+TTL toDateTime(_ingested_at) + INTERVAL 730 DAY
+SETTINGS replicated_deduplication_window = 10000, replicated_deduplication_window_seconds = 604800
+COMMENT 'Who asked the console for captured content, and for which.';
+
+CREATE OR REPLACE TABLE `tachograph`.content_views ON CLUSTER `tachograph` AS `tachograph`.content_views_local
+ENGINE = Distributed(`tachograph`, `tachograph`, content_views_local, cityHash64(tenant_id, run_id));
+
+-- slo_hours
+
+ALTER TABLE `tachograph`.agent_runs_local ON CLUSTER `tachograph` ADD PROJECTION IF NOT EXISTS slo_hours
+(
+    SELECT tenant_id, toStartOfHour(occurred_at), completeness, count(), max(occurred_at)
+    GROUP BY tenant_id, toStartOfHour(occurred_at), completeness
+);
+
+ALTER TABLE `tachograph`.agent_runs_local ON CLUSTER `tachograph` MATERIALIZE PROJECTION slo_hours;
+
+ALTER TABLE `tachograph`.decision_events_local ON CLUSTER `tachograph` ADD PROJECTION IF NOT EXISTS slo_hours
+(
+    SELECT tenant_id, toStartOfHour(occurred_at), isNotNull(latency_ms), latency_ms > 30000, count(), max(occurred_at)
+    GROUP BY tenant_id, toStartOfHour(occurred_at), isNotNull(latency_ms), latency_ms > 30000
+);
+
+ALTER TABLE `tachograph`.decision_events_local ON CLUSTER `tachograph` MATERIALIZE PROJECTION slo_hours;
+
+ALTER TABLE `tachograph`.evaluations_local ON CLUSTER `tachograph` ADD PROJECTION IF NOT EXISTS slo_hours
+(
+    SELECT
+        tenant_id, toStartOfHour(occurred_at), alignment_status, quality_status, policy_status,
+        startsWith(rules, 'plugin:'), count(), max(occurred_at)
+    GROUP BY
+        tenant_id, toStartOfHour(occurred_at), alignment_status, quality_status, policy_status,
+        startsWith(rules, 'plugin:')
+);
+
+ALTER TABLE `tachograph`.evaluations_local ON CLUSTER `tachograph` MATERIALIZE PROJECTION slo_hours;
+
+ALTER TABLE `tachograph`.tool_calls_local ON CLUSTER `tachograph` ADD PROJECTION IF NOT EXISTS slo_hours
+(
+    SELECT tenant_id, toStartOfHour(occurred_at), complete, result_is_error, error_type, count(), max(occurred_at)
+    GROUP BY tenant_id, toStartOfHour(occurred_at), complete, result_is_error, error_type
+);
+
+ALTER TABLE `tachograph`.tool_calls_local ON CLUSTER `tachograph` MATERIALIZE PROJECTION slo_hours;
+
+ALTER TABLE `tachograph`.snapshots_local ON CLUSTER `tachograph` ADD PROJECTION IF NOT EXISTS slo_hours
+(
+    SELECT tenant_id, toStartOfHour(occurred_at), stored, isNull(deleted_at), count(), max(occurred_at)
+    GROUP BY tenant_id, toStartOfHour(occurred_at), stored, isNull(deleted_at)
+);
+
+ALTER TABLE `tachograph`.snapshots_local ON CLUSTER `tachograph` MATERIALIZE PROJECTION slo_hours;
+
+CREATE OR REPLACE TABLE `tachograph`.agent_runs ON CLUSTER `tachograph` AS `tachograph`.agent_runs_local
+ENGINE = Distributed(`tachograph`, `tachograph`, agent_runs_local, cityHash64(tenant_id, trace_id));
+
+CREATE OR REPLACE TABLE `tachograph`.decision_events ON CLUSTER `tachograph` AS `tachograph`.decision_events_local
+ENGINE = Distributed(`tachograph`, `tachograph`, decision_events_local, cityHash64(tenant_id, trace_id));
+
+CREATE OR REPLACE TABLE `tachograph`.evaluations ON CLUSTER `tachograph` AS `tachograph`.evaluations_local
+ENGINE = Distributed(`tachograph`, `tachograph`, evaluations_local, cityHash64(tenant_id, trace_id));
+
+CREATE OR REPLACE TABLE `tachograph`.tool_calls ON CLUSTER `tachograph` AS `tachograph`.tool_calls_local
+ENGINE = Distributed(`tachograph`, `tachograph`, tool_calls_local, cityHash64(tenant_id, trace_id));
+
+CREATE OR REPLACE TABLE `tachograph`.snapshots ON CLUSTER `tachograph` AS `tachograph`.snapshots_local
+ENGINE = Distributed(`tachograph`, `tachograph`, snapshots_local, cityHash64(tenant_id, trace_id));
+
+-- log_heads_guard
+
+ALTER TABLE `tachograph`.log_heads_local ON CLUSTER `tachograph`
+    ADD COLUMN IF NOT EXISTS content_bytes UInt64 MATERIALIZED
+        greatest(
+            length(tenant_id),
+            arrayMax(arrayMap(item -> greatest(length(tupleElement(item, 'log_id')), length(tupleElement(item, 'root_hash'))), logs)),
+            length(signed_by),
+            arrayMax(arrayMap(item -> greatest(length(tupleElement(item, 'kind')), length(tupleElement(item, 'reference')), length(tupleElement(item, 'token'))), anchors))
+        )
+        COMMENT 'Size of the largest single content in the row.',
+    ADD CONSTRAINT IF NOT EXISTS content_is_at_most_64_kb CHECK content_bytes <= 65536;
+
+CREATE OR REPLACE TABLE `tachograph`.log_heads ON CLUSTER `tachograph` AS `tachograph`.log_heads_local
+ENGINE = Distributed(`tachograph`, `tachograph`, log_heads_local, cityHash64(tenant_id));

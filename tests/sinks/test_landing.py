@@ -118,6 +118,10 @@ def test_a_wild_clock_harms_nobody(place: Place) -> None:
     assert place.query("SELECT uniq(_partition_id) FROM tachograph.agent_steps WHERE tenant_id = {tenant:String}") == [
         (1,)
     ]
+    assert place.query(
+        "SELECT count(), uniqExact(Timestamp) FROM tachograph.otel_traces "
+        "WHERE ResourceAttributes['tachograph.tenant_id'] = {tenant:String}"
+    )[0][0] == len(wild)
 
 
 def test_runs_and_steps_have_one_row_each(place: Place) -> None:

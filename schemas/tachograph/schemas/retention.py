@@ -66,6 +66,7 @@ TABLES: Final[Mapping[str, Keeping]] = {
     "tool_hours": AUDIT,
     "decision_records": FOREVER,
     "checkpoints": FOREVER,
+    "log_heads": FOREVER,
     "kept_runs": FOREVER,
     "model_prices": FOREVER,
     "schema_migrations": FOREVER,

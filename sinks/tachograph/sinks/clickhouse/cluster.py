@@ -21,6 +21,8 @@ EVERYWHERE: Final = frozenset({"schema_migrations", "model_prices", "kept_runs"}
 
 SHARD_KEYS: Final = {
     "checkpoints": "cityHash64(tenant_id, log_id)",
+    "content_views": "cityHash64(tenant_id, run_id)",
+    "log_heads": "cityHash64(tenant_id)",
     "dead_letters": "cityHash64(tenant_id, source_topic, source_partition)",
     "model_minutes": "cityHash64(tenant_id, agent_id)",
     "model_hours": "cityHash64(tenant_id, agent_id)",

@@ -85,7 +85,8 @@ COMMENT 'How the latest replay of each record ended; of the run, where it has no
 
 CREATE OR REPLACE VIEW {database}.otel_traces AS
 SELECT
-    toDateTime64(started_at, 9, 'UTC') AS Timestamp,
+    -- Nanoseconds reach from 1900 to 2262; a wilder clock is shown at the edge.
+    fromUnixTimestamp64Nano(least(greatest(toUnixTimestamp64Micro(started_at), -2208988800000000), 9223372036000000) * 1000, 'UTC') AS Timestamp,
     trace_id AS TraceId,
     span_id AS SpanId,
     parent_span_id AS ParentSpanId,
@@ -100,7 +101,7 @@ SELECT
     toUInt64(greatest(ifNull(span.duration_ms, 0), 0)) * 1000000 AS Duration,
     CAST(status_code, 'LowCardinality(String)') AS StatusCode,
     status_message AS StatusMessage,
-    CAST(arrayMap(event -> event.1, events), 'Array(DateTime64(9, \'UTC\'))') AS `Events.Timestamp`,
+    arrayMap(event -> fromUnixTimestamp64Nano(least(greatest(toUnixTimestamp64Micro(event.1), -2208988800000000), 9223372036000000) * 1000, 'UTC'), events) AS `Events.Timestamp`,
     CAST(arrayMap(event -> event.2, events), 'Array(LowCardinality(String))') AS `Events.Name`,
     CAST(arrayMap(event -> event.3, events), 'Array(Map(LowCardinality(String), String))') AS `Events.Attributes`,
     CAST([], 'Array(String)') AS `Links.TraceId`,
