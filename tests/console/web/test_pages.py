@@ -36,10 +36,11 @@ def test_the_list_of_runs_can_be_filtered_by_address(site: Site) -> None:
     with signed_in(site.app(), site.tenant) as browser:
         assert all(run in shown(browser, "/runs") for run in site.run_ids)
         failed = shown(browser, "/runs", status="failed", period="24h")
-        assert sum(run in failed for run in site.run_ids) == 1
+        assert 0 < sum(run in failed for run in site.run_ids) < len(site.run_ids)
         assert "No run matches" in shown(browser, "/runs", environment="prod")
         assert "No run matches" in shown(browser, "/runs", agent="nobody")
-        assert sum(run in shown(browser, "/runs", completeness="incomplete") for run in site.run_ids) == 1
+        incomplete = shown(browser, "/runs", completeness="incomplete")
+        assert 0 < sum(run in incomplete for run in site.run_ids) < len(site.run_ids)
         assert 0 < sum(run in shown(browser, "/runs", violation="any") for run in site.run_ids) < len(site.run_ids)
         assert site.run_ids[0] in shown(browser, "/runs", q=site.run_ids[0].upper())
         assert "No run matches" in shown(browser, "/runs", violation="no.such.code")
