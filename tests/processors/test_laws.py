@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -187,8 +188,8 @@ class Partition:
             else:
                 disasters += 1
                 worker = self.assigned()
-            late = bool(self.late)
-            if late and self.data.draw(st.booleans(), label="a zombie writes"):
+            writes: bool = bool(self.late) and self.data.draw(st.booleans(), label="a zombie writes")
+            if writes:
                 zombie = self.late.pop()
                 self.write(zombie.messages, torn=self.data.draw(st.booleans(), label="torn"))
                 self.save(zombie, torn=True)
@@ -197,7 +198,8 @@ class Partition:
             self.write(worker.processor.swept_messages(self.number, sweep(worker.runs, FAR)))
 
 
-@settings(max_examples=120, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
+@pytest.mark.timeout(600)
+@settings(max_examples=100, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large])
 @given(sent=runs(), data=st.data())
 def test_the_set_of_outputs_is_the_same(sent: dict[str, Run], data: st.DataObject) -> None:
     """Any interleaving, batches and repeats, and workers that die or lose a partition at any step, zombies included."""
