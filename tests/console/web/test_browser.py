@@ -16,7 +16,7 @@ import pytest
 import uvicorn
 from axe_playwright_python.sync_playwright import Axe
 from confluent_kafka import Producer
-from playwright.sync_api import Browser, Dialog, Page, ViewportSize, sync_playwright
+from playwright.sync_api import Browser, Dialog, Page, Request, ViewportSize, sync_playwright
 from starlette.applications import Starlette
 
 from tachograph.console.web import Role
@@ -87,7 +87,12 @@ class Visitor:
         page.on("pageerror", lambda error: self.complaints.append(str(error)))
         page.on("dialog", self._dialog)
         page.on("console", lambda said: self.complaints.append(said.text) if said.type == "error" else None)
-        page.on("requestfailed", lambda asked: self.complaints.append(asked.url))
+        page.on("requestfailed", self._failed)
+
+    def _failed(self, asked: Request) -> None:
+        # Leaving a live page gives up the list it was asking for.
+        if not (asked.url.startswith(self.base) and asked.failure == "net::ERR_ABORTED"):
+            self.complaints.append(f"{asked.url}: {asked.failure}")
 
     def _dialog(self, dialog: Dialog) -> None:
         self.complaints.append(dialog.message)
