@@ -191,8 +191,10 @@ class Partition:
             writes: bool = bool(self.late) and self.data.draw(st.booleans(), label="a zombie writes")
             if writes:
                 zombie = self.late.pop()
-                self.write(zombie.messages, torn=self.data.draw(st.booleans(), label="torn"))
-                self.save(zombie, torn=True)
+                torn = self.data.draw(st.booleans(), label="torn")
+                self.write(zombie.messages, torn=torn)
+                if not torn:  # it too saves states only once all of its outputs are stored
+                    self.save(zombie, torn=True)
         for _ in range(self.data.draw(st.integers(1, 2), label="sweeps")):  # the first may not have saved its states
             worker = self.assigned()
             self.write(worker.processor.swept_messages(self.number, sweep(worker.runs, FAR)))
