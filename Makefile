@@ -38,7 +38,7 @@ check: $(STAMP) ## lint, types, import contracts, layout
 WORKERS ?= 3
 
 test: $(STAMP) browser ## the whole suite, on a real Kafka broker and a real ClickHouse server
-	$(RUN)python -m pytest
+	$(RUN)python -m pytest -n $(WORKERS) --dist loadfile
 
 # Debian's own package, if it is missing and we may install one. Without it the browser tests are skipped, and say so.
 CHROMIUM := $(shell command -v chromium 2>/dev/null || command -v chromium-browser 2>/dev/null)
