@@ -114,20 +114,20 @@ class World:
 
 
 @pytest.fixture(scope="module")
-def world(stack: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
+def world(forged_stack: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[World]:
     """The stories, told now and, late, five hours ago; records and replays beside them; all through worker and sink."""
     folder, tenant = tmp_path_factory.mktemp("queries"), f"q{uuid4().hex[:10]}"
-    settings, kept = stack.model_copy(update={"tenant_id": tenant}), InMemoryPublisher()
+    settings, kept = forged_stack.model_copy(update={"tenant_id": tenant}), InMemoryPublisher()
     for place, started in enumerate((NOW - STORY_TIME, NOW - timedelta(hours=5))):
-        spool = SpoolPublisher(SpoolOptions(folder=folder / f"spool-{place}"), kafka=stack.kafka)
+        spool = SpoolPublisher(SpoolOptions(folder=folder / f"spool-{place}"), kafka=forged_stack.kafka)
         with stage(settings, Both(spool, kept), started_at=started, suffix=f"{tenant}-{place}") as on:
             play_stories(on)
             assert on.tracer.flush(30)
     sealed, replays = list(sealed_records(tenant)), list(replay_results(tenant))
-    publish(stack, sealed, replays)
-    load_price(stack, folder)
+    publish(forged_stack, sealed, replays)
+    load_price(forged_stack, folder)
     rows = pure_rows(kept)
-    with reader(stack) as database:
+    with reader(forged_stack) as database:
         found = World(tenant, [(item.type, item.record) for item in kept.records], rows, sealed, replays, database)
         expected = {table: len(made) for table, made in rows.items()}
         expected |= {"decision_records": len(sealed), "replays": len(replays)}
@@ -140,7 +140,7 @@ def world(stack: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator
             landed = {table: count for table, count in database.rows(sql, {"tenant": tenant})}  # noqa: C416 - rows are lists
             return {table: count - landed[table] for table, count in expected.items() if landed[table] < count}
 
-        with pipeline(stack, folder) as parts:
+        with pipeline(forged_stack, folder) as parts:
             wait_for(lambda: not missing(), lambda: f"missing rows: {missing()}", *parts)
         yield found
 

@@ -7,6 +7,6 @@ from tests.console.web.site import Site, build_site
 
 
 @pytest.fixture(scope="session")
-def site(stack: Settings, tmp_path_factory: pytest.TempPathFactory) -> Site:
+def site(forged_stack: Settings, tmp_path_factory: pytest.TempPathFactory) -> Site:
     """Three tenants, and no process left that would change them."""
-    return build_site(stack, tmp_path_factory.mktemp("site"))
+    return build_site(forged_stack, tmp_path_factory.mktemp("site"))

@@ -72,8 +72,10 @@ class Site:
             "event": "SELECT event_id FROM decision_events WHERE tenant_id = {t:String} AND run_id = {run:String} "
             "AND model != '' ORDER BY seq DESC LIMIT 1",
             "tool": "SELECT tool_use_id FROM tool_calls WHERE tenant_id = {t:String} AND run_id = {run:String} LIMIT 1",
-            "snapshot": "SELECT snapshot_id FROM snapshot_pointers WHERE tenant_id = {t:String} LIMIT 1",
-            "snapshot_run": "SELECT run_id FROM snapshot_pointers WHERE tenant_id = {t:String} LIMIT 1",
+            "snapshot": "SELECT snapshot_id FROM snapshot_pointers WHERE tenant_id = {t:String} "
+            "ORDER BY kind != 'prompt', snapshot_id LIMIT 1",
+            "snapshot_run": "SELECT run_id FROM snapshot_pointers WHERE tenant_id = {t:String} "
+            "ORDER BY kind != 'prompt', snapshot_id LIMIT 1",
             "record": "SELECT record_id FROM decision_records WHERE tenant_id = {t:String} LIMIT 1",
             "record_run": "SELECT run_id FROM decision_records WHERE tenant_id = {t:String} LIMIT 1",
             "letter": "SELECT dead_letter_id FROM dead_letters WHERE tenant_id IN ({t:String}, '') "
