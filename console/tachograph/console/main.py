@@ -28,7 +28,7 @@ def main() -> None:
 def _end(code: object) -> None:
     """End at once where the object store was used, after everything that is to be done at exit.
 
-    Threads of its library may still wait for the interpreter. One that goes away under them makes them abort the process,
+    Threads of its library may still wait for the interpreter. If it goes away under them, they abort the process,
     and a command that did its work would end with exit code 134.
     """
     if "obstore" in sys.modules and (code is None or isinstance(code, int)):

@@ -76,13 +76,14 @@ def check(settings: Settings) -> None:
 
 
 def listen(settings: Settings) -> socket.socket:
-    """The socket. Bound before anything is announced, so the printed address is the one that answers."""
+    """The socket. It takes connections before anything is announced: whoever follows the address is answered."""
     console = settings.console
     family = socket.AF_INET6 if ":" in console.host else socket.AF_INET
     listening = socket.socket(family)
     listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listening.bind((console.host, console.port))
+        listening.listen()
     except OSError as error:
         listening.close()
         raise ConfigError(
