@@ -1,6 +1,7 @@
 """Fixtures that every test may use. The real servers start once, when the first test asks for them."""
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -33,11 +34,23 @@ def stack(servers: Settings) -> Settings:
     return servers
 
 
-@pytest.fixture(scope="session")
-def forged_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
-    """A stack of its own for tests that write records nobody sealed: a sealer rightly refuses to go on after those."""
-    home: Path = tmp_path_factory.mktemp("forged")
+@contextmanager
+def _own_stack(home: Path) -> Iterator[Settings]:
     with (container_servers if use_containers() else running_servers)(home) as settings:
         apply_topics(settings.kafka)
         migrate(settings)
+        yield settings
+
+
+@pytest.fixture(scope="session")
+def forged_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
+    """A stack of its own for tests that write records nobody sealed: a sealer rightly refuses to go on after those."""
+    with _own_stack(tmp_path_factory.mktemp("forged")) as settings:
+        yield settings
+
+
+@pytest.fixture(scope="module")
+def sealed_stack(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Settings]:
+    """A stack that holds what the test's own sealer sealed, and nothing else."""
+    with _own_stack(tmp_path_factory.mktemp("sealing")) as settings:
         yield settings

@@ -37,7 +37,7 @@ def test_create_rotate_revoke_and_show(tmp_path: Path) -> None:
     assert isinstance(keys(tmp_path, "revoke", first["key_id"]).exception, RotationError)
     assert keys(tmp_path, "revoke", "second").exit_code == 0
     assert json.loads(keys(tmp_path, "show", "--json").stdout)["version"] == "1.0.2"
-    assert second["public_key"] in keys(tmp_path, "show").stdout
+    assert "second" in keys(tmp_path, "show").stdout
 
 
 def test_no_key_set_says_what_to_do(tmp_path: Path) -> None:

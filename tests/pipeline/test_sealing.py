@@ -59,16 +59,16 @@ class Sealed:
 
 
 @pytest.fixture(scope="module")
-def sealed(stack: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sealed]:
+def sealed(sealed_stack: Settings, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Sealed]:
     """An agent proposes four refunds; sealer and sink run until all of it has landed."""
-    create_keys(stack)
+    create_keys(sealed_stack)
     folder = tmp_path_factory.mktemp("sealed")
     own = QUICK | {"TACHOGRAPH_ANCHORS__FILE": str(folder / "heads.jsonl")}
-    sealer, sink = (Part(name, stack, folder / f"{name}.log", **own) for name in ("sealer", "sink"))
-    with reader(stack) as database:
-        found = Sealed(stack, f"refunds-{uuid.uuid4().hex[:8]}", database)
+    sealer, sink = (Part(name, sealed_stack, folder / f"{name}.log", **own) for name in ("sealer", "sink"))
+    with reader(sealed_stack) as database:
+        found = Sealed(sealed_stack, f"refunds-{uuid.uuid4().hex[:8]}", database)
         with sealer, sink:
-            with refunding(stack, found.agent) as tracer:
+            with refunding(sealed_stack, found.agent) as tracer:
                 for name, changes in PROPOSED.items():
                     with tracer.start_run() as run:
                         refs = evidence(run)

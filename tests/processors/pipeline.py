@@ -26,6 +26,7 @@ from tests.processors.records import CODEC, PartitionWorker
 PARTITIONS = 3
 DEADLINE_S = 60.0
 _LOADING = {"_WAIT_COORD", "COORDINATOR_LOAD_IN_PROGRESS", "COORDINATOR_NOT_AVAILABLE", "NOT_COORDINATOR"}
+_LEADERLESS = {"NOT_LEADER_FOR_PARTITION", "UNKNOWN_LEADER_EPOCH", "LEADER_NOT_AVAILABLE"}
 _TICK = threading.Event()
 
 
@@ -240,7 +241,7 @@ class Pipeline:
                 ends = {place: future.result(DEADLINE_S).offset for place, future in found.items()}
             except KafkaException as error:
                 # A topic that was made a moment ago may not have its leaders yet.
-                if error.args[0].name() != "NOT_LEADER_FOR_PARTITION" or time.monotonic() > deadline:
+                if error.args[0].name() not in _LEADERLESS or time.monotonic() > deadline:
                     raise
             else:
                 return {place: end for place, end in ends.items() if end}

@@ -75,6 +75,7 @@ def apply_topics(kafka: KafkaSettings, topics: Sequence[Topic] = TOPICS) -> list
     ]
     if altered:
         _settle(client.incremental_alter_configs(altered), kafka)
+        _wait_until_configured(kafka, topics)
     return changes
 
 
@@ -100,6 +101,15 @@ def _wait_until_known(client: AdminClient, kafka: KafkaSettings, names: set[str]
     while unknown := names - _partitions(client, kafka).keys():
         if time.monotonic() > deadline:
             raise BrokerUnreachable(kafka.bootstrap_servers, f"{len(unknown)} new topics did not appear")
+        _TICK.wait(0.05)
+
+
+def _wait_until_configured(kafka: KafkaSettings, topics: Sequence[Topic]) -> None:
+    """A changed setting, too, is told a moment after it was made."""
+    deadline = time.monotonic() + _KNOWN_WITHIN_S
+    while differing := [change.topic for change in plan_topics(kafka, topics) if change.action != "keep"]:
+        if time.monotonic() > deadline:
+            raise BrokerUnreachable(kafka.bootstrap_servers, f"{differing[0]} did not take its settings")
         _TICK.wait(0.05)
 
 
