@@ -34,8 +34,8 @@ check: $(STAMP) ## lint, types, import contracts, layout
 	$(RUN)lint-imports
 	$(RUN)python -m pytest -q tests/layout
 
-# Every worker has its own servers. Much of the suite waits for them, so three suit two cores.
-WORKERS ?= 3
+# Every worker has its own servers. Much of the suite waits for them, so two suit two cores, each with one or two stacks.
+WORKERS ?= 2
 
 test: $(STAMP) browser ## the whole suite, on a real Kafka broker and a real ClickHouse server
 	$(RUN)python -m pytest -n $(WORKERS) --dist loadfile

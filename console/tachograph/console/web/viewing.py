@@ -94,7 +94,8 @@ class KafkaViewLog:
                 self._producer.flush(self._within_s)
             except (KafkaException, BufferError) as error:
                 delivered = [error]
-        if delivered != [None]:
+        # By identity: a KafkaError that is compared with None leaves an exception behind that nobody raised.
+        if not delivered or delivered[0] is not None:
             raise NotRecordedError(
                 "This view could not be recorded, so the content is not shown. Look whether Kafka runs "
                 "(tachograph status), then try again."
