@@ -86,5 +86,5 @@ def send_back(settings: Settings, row: Any, letter: Letter) -> None:
         producer.flush(WITHIN_S)
     except (KafkaException, BufferError) as error:
         delivered = [error]
-    if delivered != [None]:
+    if not delivered or delivered[0] is not None:  # see KafkaViewLog
         raise LetterGoneError("Kafka did not take the message. Nothing was sent; try again.")
