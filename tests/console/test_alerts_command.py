@@ -29,5 +29,5 @@ def test_a_wrong_file_is_a_sentence_and_exit_code_2(tmp_path: Path) -> None:
     path.write_text("receivers: []\nroutes: []\n")
     answer = tachograph("alerts", "--check", "--routes", str(path), home=tmp_path)
     assert answer.returncode == 2
-    assert "routes.yaml:1: receivers" in answer.stderr
+    assert "routes.yaml:1:12: receivers" in answer.stderr
     assert "Traceback" not in answer.stderr

@@ -25,17 +25,15 @@ def test_every_document_of_a_file_is_read(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "expected"),
     [
-        pytest.param("name: a\nplaces:\n  - 1\n  - canary\n", "f:4: places.1: ", id="a wrong item, on its own line"),
-        pytest.param("name: a\n\nplaces: canary\n", "f:3: places: ", id="a wrong value, on the line of its key"),
-        pytest.param(
-            "# shelf\nname: a\n", "f:2: places: Field required", id="a missing key, on the line of its parent"
-        ),
-        pytest.param("name: a\nplaces: []\ncolour: canary\n", "f:3: colour: Extra", id="a key that means nothing"),
-        pytest.param("name: a\nname: b\nplaces: []\n", "f:2: name is set twice", id="a key twice"),
-        pytest.param("name: [canary\n", "f:2: not YAML", id="not YAML"),
-        pytest.param("name: !!python/object:canary.C {}\nplaces: []\n", "f:1: could not determine", id="a Python type"),
+        pytest.param("name: a\nplaces:\n  - 1\n  - canary\n", "f:4:5: places.1: ", id="a wrong item, on its own line"),
+        pytest.param("name: a\n\nplaces: canary\n", "f:3:9: places: ", id="a wrong value"),
+        pytest.param("# shelf\nname: a\n", "f:2:1: places: Field required", id="a missing key, at its parent"),
+        pytest.param("name: a\nplaces: []\ncolour: canary\n", "f:3:9: colour: Extra", id="a key that means nothing"),
+        pytest.param("name: a\nname: b\nplaces: []\n", "f:2:1: 'name' stands here twice", id="a key twice"),
+        pytest.param("name: [canary\n", "f:2:1: not YAML", id="not YAML"),
+        pytest.param("name: !!python/object:canary.C {}\nplaces: []\n", "f:1:7: only texts", id="a Python type"),
         pytest.param("", "f: there is nothing in it", id="an empty file"),
-        pytest.param("name: a\nplaces: []\n---\nname: b\n", "f:4: places: ", id="a mistake in the second document"),
+        pytest.param("name: a\nplaces: []\n---\nname: b\n", "f:4:1: places: ", id="a mistake in the second document"),
     ],
 )
 def test_a_mistake_names_its_line_and_not_the_value(text: str, expected: str) -> None:
@@ -43,7 +41,7 @@ def test_a_mistake_names_its_line_and_not_the_value(text: str, expected: str) ->
     with pytest.raises(DocumentError) as refused:
         parse_documents(text, Shelf, "f")
     assert expected in str(refused.value)
-    assert "canary" not in str(refused.value).replace("canary.C", "")
+    assert "canary" not in str(refused.value)
 
 
 def test_all_mistakes_come_at_once() -> None:

@@ -38,9 +38,11 @@ def test_an_objective_is_read_whole() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "sentence"),
     [
-        pytest.param("openslo/v1", "openslo/v2alpha", ":1: apiVersion: Input should be", id="another version"),
-        pytest.param("kind: SLO", "kind: SLI", ":2: kind: Input should be", id="another kind"),
-        pytest.param("name: tool-success", "name: Tool Success", ":4: metadata.name: String should match", id="a name"),
+        pytest.param("openslo/v1", "openslo/v2alpha", ":1:13: apiVersion: Input should be", id="another version"),
+        pytest.param("kind: SLO", "kind: SLI", ":2:7: kind: Input should be", id="another kind"),
+        pytest.param(
+            "name: tool-success", "name: Tool Success", ":4:9: metadata.name: String should match", id="a name"
+        ),
         pytest.param("target: 0.95", "target: 95", "target: Input should be less than 1", id="a percentage"),
         pytest.param("30d", "1d", "duration: must be longer than 3d", id="a period too short for its windows"),
         pytest.param("30d", "a month", "duration: a duration is a number", id="a duration in words"),
@@ -49,14 +51,14 @@ def test_an_objective_is_read_whole() -> None:
         pytest.param(
             TOTAL,
             TOTAL.replace("tool_calls", "x"),
-            ":17: spec.indicator.spec.ratioMetric: bad and total must name the same table",
+            ":17:7: spec.indicator.spec.ratioMetric: bad and total must name the same table",
             id="two tables",
         ),
         pytest.param(
             '"complete"', '"1; DROP TABLE canary"', "condition: a condition has no semicolon", id="statements"
         ),
         pytest.param("type: tachograph", "type: Prometheus", "type: Input should be 'tachograph'", id="another source"),
-        pytest.param('minimum-events: "20"', 'minimum-events: "few"', ":6: metadata.annotations: ", id="a word"),
+        pytest.param('minimum-events: "20"', 'minimum-events: "few"', ":6:3: metadata.annotations: ", id="a word"),
         pytest.param(
             "minimum-events", "minimal-events", "unknown annotation tachograph.dev/minimal-events", id="a slip"
         ),
@@ -83,7 +85,7 @@ def test_every_wrong_file_is_named(tmp_path: Path) -> None:
     with pytest.raises(DocumentError) as refused:
         load_objectives(tmp_path)
     assert "an objective named tool-success is there already" in str(refused.value)
-    assert "c.yaml:1: apiVersion: Field required" in str(refused.value)
+    assert "c.yaml:1:1: apiVersion: Field required" in str(refused.value)
 
 
 def test_a_folder_without_objectives(tmp_path: Path) -> None:

@@ -130,17 +130,25 @@ def test_without_a_file_everything_goes_to_stdout() -> None:
     ("old", "new", "sentence"),
     [
         pytest.param(
-            "secret_env: HOOK_KEY", "timeout_s: 5", ":3: receivers.0: a webhook needs secret_env", id="unsigned"
+            "secret_env: HOOK_KEY", "timeout_s: 5", ":3:5: receivers.0: a webhook needs secret_env", id="unsigned"
         ),
-        pytest.param("https://example.org/in", "ftp://canary", ":3: receivers.0.url: needs an address", id="no http"),
+        pytest.param(
+            "https://example.org/in", "ftp://canary", ":3:38: receivers.0.url: needs an address", id="no http"
+        ),
         pytest.param("https://example.org", "https://u:canary@example.org", "would end up in logs", id="a password"),
-        pytest.param("url_env: CHAT_URL", "timeout_s: 5", ":4: receivers.1: a slack needs either", id="no address"),
-        pytest.param("[slo, integrity]", "[slo, canary]", ":7: routes.0.match.kinds.1: Input should be", id="a kind"),
+        pytest.param("url_env: CHAT_URL", "timeout_s: 5", ":4:5: receivers.1: a slack needs either", id="no address"),
+        pytest.param(
+            "[slo, integrity]", "[slo, canary]", ":7:26: routes.0.match.kinds.1: Input should be", id="a kind"
+        ),
         pytest.param("[chat]", "[nobody]", "route rest names receivers that are not there: nobody", id="a receiver"),
         pytest.param("name: rest", "name: pages", "routes of the same name: pages", id="a name twice"),
-        pytest.param("Europe/Berlin", "Mars/Canary", ":11: routes.1.quiet_hours.timezone: no such", id="a time zone"),
-        pytest.param('"07:00"', '"22:00"', ":11: routes.1.quiet_hours: start and end are the same", id="no duration"),
-        pytest.param("at_least", "atleast", ":7: routes.0.match.atleast: Extra inputs", id="a slip of the pen"),
+        pytest.param(
+            "Europe/Berlin", "Mars/Canary", ":11:29: routes.1.quiet_hours.timezone: no such", id="a time zone"
+        ),
+        pytest.param(
+            '"07:00"', '"22:00"', ":11:18: routes.1.quiet_hours: start and end are the same", id="no duration"
+        ),
+        pytest.param("at_least", "atleast", ":7:47: routes.0.match.atleast: Extra inputs", id="a slip of the pen"),
     ],
 )
 def test_a_wrong_file_is_refused_with_its_line(old: str, new: str, sentence: str, tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """``tachograph rules``: whether rule packs can be used, and which checks there are."""
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -25,7 +26,7 @@ def check(
     *,
     as_json: JsonFlag = False,
 ) -> None:
-    """Check rule packs: every problem with its file and line. Exit code 1 if there is one."""
+    """Check rule packs: every problem as file:line:column. Exit code 1 if there is one."""
     from tachograph.processors.evaluate.catalog import check_packs, default_folder  # noqa: PLC0415 - where it is used
 
     packs, problems = check_packs(default_folder() if path is None else path)
@@ -33,7 +34,7 @@ def check(
         print_json(
             {
                 "packs": [{"pack": pack.name, "version": pack.version, "rules": len(pack.rules)} for pack in packs],
-                "problems": [problem._asdict() for problem in problems],
+                "problems": [asdict(problem) for problem in problems],
             }
         )
     else:

@@ -1,22 +1,9 @@
-"""What is wrong with a catalog, and where."""
+"""What a catalog with problems raises."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 from tachograph.schemas.errors import ConfigError
-
-
-@dataclass(frozen=True, slots=True, order=True)
-class Problem:
-    """One thing to mend. Lines and columns count from 1."""
-
-    file: str
-    line: int
-    column: int
-    message: str
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}:{self.column}: {self.message}"
+from tachograph.schemas.placed_yaml import Problem
 
 
 class CatalogError(ConfigError):

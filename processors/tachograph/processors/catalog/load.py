@@ -8,15 +8,14 @@ from pydantic import ValidationError
 
 from tachograph.processors.catalog.catalog import Catalog, Pinned, pin
 from tachograph.processors.catalog.documents import KINDS
-from tachograph.processors.catalog.errors import CatalogError, Problem
+from tachograph.processors.catalog.errors import CatalogError
 from tachograph.processors.catalog.references import broken_references
-from tachograph.processors.catalog.yaml_lines import Document, read_documents
 from tachograph.schemas.canonical import CanonicalError
+from tachograph.schemas.placed_yaml import Document, Problem
+from tachograph.schemas.placed_yaml import read_file as read_placed
 
 LOCK_FILE: Final = "catalog.lock"
 """Hashes of published versions, beside the documents."""
-
-MAX_FILE_BYTES: Final = 1 << 20
 
 
 def load_catalog(folder: Path) -> Catalog:
@@ -55,32 +54,20 @@ def check_catalog(folder: Path) -> tuple[Catalog, list[Problem]]:
 
 def read_file(path: Path) -> tuple[list[Pinned], list[Problem]]:
     """The documents of one file, and every problem in it."""
-    documents = list(_of_file(path, str(path)))
+    documents = read_placed(path, exact=True)
     pinned = [found for document in documents if (found := _pinned(document)) is not None]
     return pinned, sorted(problem for document in documents for problem in document.problems)
 
 
 def _documents(folder: Path) -> Iterator[Document]:
     for path in sorted([*folder.rglob("*.yaml"), *folder.rglob("*.yml")]):
-        yield from _of_file(path, str(path.relative_to(folder)))
-
-
-def _of_file(path: Path, file: str) -> Iterator[Document]:
-    if path.stat().st_size > MAX_FILE_BYTES:
-        yield Document(file, problems=[Problem(file, 1, 1, "a file of a catalog has at most 1 MiB: split it")])
-        return
-    try:
-        text = path.read_text(encoding="utf-8")
-    except UnicodeDecodeError:
-        yield Document(file, problems=[Problem(file, 1, 1, "not UTF-8 text")])
-        return
-    yield from read_documents(text, file)
+        yield from read_placed(path, str(path.relative_to(folder)), exact=True)
 
 
 def _pinned(document: Document) -> Pinned | None:
     if document.problems:
         return None
-    value = document.value
+    value = document.root.plain()
     kind = value.get("kind") if isinstance(value, dict) else None
     if not isinstance(kind, str) or kind not in KINDS:
         document.problems.append(document.problem(("kind",), f"'kind' must be one of {', '.join(KINDS)}"))

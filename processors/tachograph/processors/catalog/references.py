@@ -4,10 +4,10 @@ from collections.abc import Iterator
 
 from tachograph.processors.catalog.catalog import Catalog
 from tachograph.processors.catalog.documents import AnyDocument, ContextPack, DecisionSpec
-from tachograph.processors.catalog.yaml_lines import Path
+from tachograph.schemas.placed_yaml import Step
 
 
-def broken_references(document: AnyDocument, catalog: Catalog) -> Iterator[tuple[Path, str]]:
+def broken_references(document: AnyDocument, catalog: Catalog) -> Iterator[tuple[tuple[Step, ...], str]]:
     """Names that lead nowhere, with the place that uses them."""
     if isinstance(document, DecisionSpec):
         for place, name in enumerate(document.policies):
@@ -21,7 +21,7 @@ def broken_references(document: AnyDocument, catalog: Catalog) -> Iterator[tuple
                 yield ("decisions", place), f"there is no decision spec {key}"
 
 
-def _outcomes(spec: DecisionSpec) -> Iterator[tuple[Path, str]]:
+def _outcomes(spec: DecisionSpec) -> Iterator[tuple[tuple[Step, ...], str]]:
     """An output schema that lists outcomes must list the allowed ones."""
     properties = spec.output_schema.get("properties")
     outcome = properties.get(spec.outcome_field) if isinstance(properties, dict) else None

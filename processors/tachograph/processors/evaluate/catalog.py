@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Final
 
 from tachograph.processors.evaluate.packs import Rule, RulePack, read_pack
-from tachograph.processors.evaluate.yaml_lines import Problem
 from tachograph.schemas.errors import ConfigError
+from tachograph.schemas.placed_yaml import Problem
 
 _INSTALLED: Final = Path(__file__).parents[1] / "catalog" / "rules"
 _IN_THE_TREE: Final = Path(__file__).parents[4] / "catalog" / "rules"
@@ -75,9 +75,9 @@ def _read(where: Path) -> tuple[tuple[RulePack, ...], list[Problem], str]:
         texts = [(str(file), file.read_text(encoding="utf-8")) for file in files]
     except (OSError, UnicodeDecodeError) as error:
         reason = "not found" if isinstance(error, FileNotFoundError) else "cannot be read as UTF-8 text"
-        return (), [Problem(str(getattr(error, "filename", None) or where), 1, f"{reason}; check the path")], ""
+        return (), [Problem(str(getattr(error, "filename", None) or where), 1, 1, f"{reason}; check the path")], ""
     if not texts:
-        return (), [Problem(str(where), 1, "no *.yaml here; put a rule pack into the folder")], ""
+        return (), [Problem(str(where), 1, 1, "no *.yaml here; put a rule pack into the folder")], ""
     packs: list[RulePack] = []
     problems: list[Problem] = []
     owners: dict[str, str] = {}
@@ -89,7 +89,7 @@ def _read(where: Path) -> tuple[tuple[RulePack, ...], list[Problem], str]:
         packs.append(pack)
         for name in [f"pack {pack.name}", *(f"rule {rule.id}" for rule in pack.rules)]:
             if name in owners:
-                problems.append(Problem(file, 1, f"{name} is in {owners[name]} too; rename one"))
+                problems.append(Problem(file, 1, 1, f"{name} is in {owners[name]} too; rename one"))
             owners[name] = file
     digest = sha256("\0".join(part for each in texts for part in each).encode()).hexdigest()
     return tuple(packs), problems, digest

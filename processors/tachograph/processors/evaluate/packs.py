@@ -7,8 +7,8 @@ from tachograph.processors.evaluate import cel
 from tachograph.processors.evaluate.checks import format_ as _families  # noqa: F401 - registers the built-in checks
 from tachograph.processors.evaluate.registry import CHECKS, ArgumentError, CheckFunction
 from tachograph.processors.evaluate.results import SEVERITIES, SIDES, Side
-from tachograph.processors.evaluate.yaml_lines import Problem, UnreadableError, Value, read_yaml
 from tachograph.schemas.enums import ActionType, Environment
+from tachograph.schemas.placed_yaml import Document, Problem, Value, read_text
 
 _PACK_KEYS: Final = ("pack", "version", "description", "rules")
 _RULE_KEYS: Final = ("id", "check", "cel", "with", "kind", "severity", "message", "when")
@@ -46,19 +46,20 @@ class RulePack(NamedTuple):
 
 def read_pack(text: str, file: str) -> tuple[RulePack | None, list[Problem]]:
     """Read a pack. Every problem is reported, each with its line; the pack is None if there is one."""
-    reader = _Reader(file)
-    try:
-        root = read_yaml(text)
-    except UnreadableError as error:
-        return None, [Problem(file, error.line, str(error))]
-    pack = reader.pack(root)
-    return (None if reader.problems else pack), reader.problems
+    document, *others = read_text(text, file) or [Document(file)]
+    if not document.problems:
+        pack = _Reader(document).pack(document.root)
+        document.problems += [
+            other.problem((), "a file holds one rule pack: give this one its own") for other in others
+        ]
+        if not document.problems:
+            return pack, []
+    return None, document.problems
 
 
 class _Reader:
-    def __init__(self, file: str) -> None:
-        self.file = file
-        self.problems: list[Problem] = []
+    def __init__(self, document: Document) -> None:
+        self._document = document
 
     def pack(self, root: Value) -> RulePack | None:
         if not isinstance(root.data, dict):
@@ -190,4 +191,4 @@ class _Reader:
 
     def _wrong(self, value: Value, message: str) -> None:
         """Note a problem."""
-        self.problems.append(Problem(self.file, value.line, message))
+        self._document.problems.append(self._document.problem_at(value, message))

@@ -8,10 +8,11 @@ from typing import Final
 
 from tachograph.processors.catalog.catalog import Catalog
 from tachograph.processors.catalog.documents import KeySetDocument
-from tachograph.processors.catalog.errors import CatalogError, Problem
+from tachograph.processors.catalog.errors import CatalogError
 from tachograph.processors.catalog.load import read_file
 from tachograph.processors.sealing.custody import KeyFile
 from tachograph.processors.sealing.errors import CustodyError
+from tachograph.schemas.placed_yaml import Problem
 from tachograph.schemas.proofs.keys import KeyEntry, KeySet
 from tachograph.schemas.settings import Settings
 from tachograph.schemas.topics import EVENTS
