@@ -57,8 +57,8 @@ OTHER = [
 @pytest.mark.stack
 @pytest.mark.parametrize("sql", OTHER)
 def test_no_query_reaches_another_tenant(site: Site, sql: str) -> None:
-    """However it is put."""
-    with signed_in(site.app(), site.tenant) as browser:
+    """However it is put. Asked by a third, because what is asked is listed among the asker's own views of content."""
+    with signed_in(site.app(), "curious") as browser:
         answer = browser.visit("POST", "/query", {"sql": sql.replace("OTHER", site.other)})
         assert answer.status_code in {200, 400}
         assert site.canary not in answer.text
