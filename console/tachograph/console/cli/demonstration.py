@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-from tachograph.console.cli.output import ERR, OUT, note, print_table
+from tachograph.console.cli.output import ERR, OUT, note, print_table, program
 from tachograph.console.cli.report import read_report
 from tachograph.console.cli.stack import CHILDREN, Download, prepare, report
 from tachograph.console.database import Reader, reader
@@ -216,11 +216,15 @@ def point_the_way(settings: Settings, recorded: "Recorded") -> None:
         f"http://{settings.clickhouse.host}:{settings.clickhouse.http_port} while the stack runs.",
         soft_wrap=True,
     )
-    OUT.print("`make demo ARGS=--keep` leaves it running and serves the pages; `tachograph up` starts it again. Then:")
-    OUT.print("  tachograph console")
-    OUT.print(f"  tachograph report {recorded.run_ids[2]} --format html -o report.html", soft_wrap=True)
-    OUT.print(f"  tachograph diff {recorded.run_ids[0]} {recorded.run_ids[1]}", soft_wrap=True)
-    OUT.print(f'  tachograph query "{QUERY_TO_TRY}"', soft_wrap=True)
+    call = program()
+    OUT.print(f"`make demo ARGS=--keep` leaves it running and serves the pages; `{call} up` starts it again. Then:")
+    for arguments in (
+        "console",
+        f"report {recorded.run_ids[2]} --format html -o report.html",
+        f"diff {recorded.run_ids[0]} {recorded.run_ids[1]}",
+        f'query "{QUERY_TO_TRY}"',
+    ):
+        OUT.print(f"  {call} {arguments}", soft_wrap=True)
 
 
 def show_trails(folder: Path, session_ids: Sequence[str]) -> None:

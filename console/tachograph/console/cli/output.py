@@ -2,9 +2,12 @@
 
 import json
 import os
+import shlex
+import shutil
 import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Annotated, Any
 
 import typer
@@ -27,6 +30,19 @@ ERR = Console(stderr=True, highlight=False)
 """Progress, status and errors."""
 
 JsonFlag = Annotated[bool, typer.Option("--json", help="Print one JSON document instead of a table.")]
+
+
+def program() -> str:
+    """How to call this program from here: its name, or its path where the shell does not find it by name."""
+    called = Path(sys.argv[0])
+    found = shutil.which("tachograph")
+    if called.name != "tachograph" or (found and Path(found).resolve() == called.resolve()):
+        return "tachograph"
+    whole, here = called.resolve(), Path.cwd().resolve()
+    if not whole.is_relative_to(here):
+        return shlex.quote(str(whole))
+    path = str(whole.relative_to(here))
+    return shlex.quote(path if "/" in path else f"./{path}")
 
 
 def json_text(value: Any) -> str:
