@@ -11,12 +11,13 @@ from pathlib import Path
 from typing import Final
 
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-from tests.processors.decisions.proposals import proposal
+from tests.processors.decisions.proposals import CATALOG, RUN, proposal
 from tests.processors.sealing.events import Partition, sealing
 from tests.processors.sealing.logs import KEYS, SIGNER, START, judged
 
 from benchmarks.report import Figure, Ratio, Result
 from tachograph.console.verify.log import verify_log
+from tachograph.processors.records import validate
 from tachograph.processors.sealing import LogHead, checkpoint, seal
 from tachograph.processors.sealing.partition import PartitionSealer
 from tachograph.schemas.proofs import Tree, leaf_of
@@ -46,7 +47,8 @@ def _rate(count: int, work: Callable[[], object], rounds: int = 3) -> float:
 
 
 def _sealed() -> Ratio:
-    given, verdict = proposal(), judged()
+    given = proposal()
+    verdict = validate(given, CATALOG, START, run=RUN, keys=KEYS)
     key, message = Ed25519PrivateKey.from_private_bytes(b"\x01" * 32), bytes(53)
 
     def chain() -> None:

@@ -59,6 +59,19 @@ def test_sealing_again_gives_the_same_bytes() -> None:
     assert [item.record for item in sealed_log(3)] == [item.record for item in sealed_log(3)]
 
 
+def test_a_form_that_was_checked_gives_the_same_bytes() -> None:
+    """What the seal rule took need not be looked through again; a verdict on another proposal spares nothing."""
+    given = proposal()
+    verdict = validate(given, CATALOG, START, run=RUN, keys=KEYS)
+    assert verdict.judged is given
+
+    def made(content: dict[str, Any]) -> Any:
+        return seal(LogHead("acme/0"), content, verdict, keys=KEYS, signer=SIGNER, append_time=START)
+
+    assert made(given).record == made(proposal()).record
+    assert json.loads(made(proposal(outputs__refund_amount_inr=0.5)).record.body)["outputs_withheld"] is True
+
+
 def test_every_field_is_hashed_but_the_transport_s() -> None:
     """Change any member of a proposal and the hash is another; what the transport adds is not in the body."""
     before = sealed(proposal()).record.record_hash

@@ -2,13 +2,15 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TypeVar
+from typing import Final, TypeVar
 
-from tachograph.processors.catalog.documents import AnyDocument, DecisionSpec, KeySetDocument, PolicyBundle
+from tachograph.processors.catalog.documents import KINDS, AnyDocument, DecisionSpec, KeySetDocument, PolicyBundle
 from tachograph.schemas.canonical import sealed_bytes, sha256_hex
 from tachograph.schemas.proofs.keys import KeySet
 
 AnyKind = TypeVar("AnyKind", bound=AnyDocument)
+
+_KIND: Final = {model: kind for kind, model in KINDS.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,8 +37,7 @@ class Catalog:
 
     def find(self, kind: type[AnyKind], reference: str) -> AnyKind | None:
         """A document by ``name@version``; None if the catalog has none."""
-        wanted = kind.model_fields["kind"].annotation.__args__[0]  # type: ignore[union-attr]  # a Literal
-        pinned = self._found.get((wanted, reference))
+        pinned = self._found.get((_KIND[kind], reference))
         return pinned.document if pinned is not None and isinstance(pinned.document, kind) else None
 
     def hash_of(self, kind: str, reference: str) -> str | None:

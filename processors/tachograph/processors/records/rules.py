@@ -1,7 +1,7 @@
 """The eight rules of a decision record. Each yields what it finds wrong, as a code and a sentence without content."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fnmatch import fnmatchcase
 from typing import Any, Final
 
@@ -39,19 +39,16 @@ class Case:
     """Broker's append time of the proposal, microseconds since 1970."""
     unreadable: str | None = None
     """Why the text of the outputs could not be read; they are taken as empty then."""
+    status: RecordStatus = field(init=False)
+    """Status that is proposed. A word that is no status takes no effect, and the schema rule says so."""
+    takes_effect: bool = field(init=False)
+    """Whether an outcome is accepted by this record."""
 
-    @property
-    def status(self) -> RecordStatus:
-        """Status that is proposed. A word that is no status takes no effect, and the schema rule says so."""
-        try:
-            return RecordStatus(self.proposal["status"])
-        except ValueError:
-            return RecordStatus.REJECTED
-
-    @property
-    def takes_effect(self) -> bool:
-        """Whether an outcome is accepted by this record."""
-        return self.status in ACCEPTED
+    def __post_init__(self) -> None:
+        word = self.proposal["status"]
+        status = RecordStatus(word) if word in STATUSES else RecordStatus.REJECTED
+        object.__setattr__(self, "status", status)
+        object.__setattr__(self, "takes_effect", status in ACCEPTED)
 
 
 def schema(case: Case) -> Iterator[Finding]:

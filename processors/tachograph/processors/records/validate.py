@@ -1,7 +1,7 @@
 """From a proposal to what becomes of it. A blocked proposal is not dropped: it becomes a record that says why."""
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from typing import Any, Final
 
@@ -46,6 +46,9 @@ class Verdict:
     pins: tuple[str, ...] = ()
     """Kind, reference and hash of every catalog document that the verdict stands on."""
     failed_scorecard: bool = False
+    judged: Mapping[str, Any] | None = field(default=None, repr=False, compare=False)
+    """The very proposal that was judged. If all rules passed, it has exactly one canonical form: the seal rule took it.
+    Whoever changes it after that must have it judged again."""
 
     @property
     def blocked(self) -> bool:
@@ -72,7 +75,8 @@ def validate(
         status = RecordStatus.DEFERRED if codes <= CURABLE else RecordStatus.REJECTED
     failed = _failed(proposal, catalog)
     rules_said = tuple(said) if codes else ALL_PASSED
-    return Verdict(status, rules_said, _retention(proposal, status, failed=failed), _pins(proposal, catalog), failed)
+    retention = _retention(proposal, status, failed=failed)
+    return Verdict(status, rules_said, retention, _pins(proposal, catalog), failed, proposal)
 
 
 def _verdicts(rule: ValidationRule, case: rules.Case) -> Iterator[RuleVerdict]:

@@ -46,7 +46,7 @@ def seal(
         "signed_by": key.key_id,
         "sealed_at": rfc3339(sealed_at),
     }
-    body = _canonical(content, verdict.rules)
+    body = _canonical(content, verdict.rules, was_checked=verdict.judged is proposal)
     digest = hashlib.sha256(body).digest()
     signature = checked_signature(signer, key, RECORD_CONTEXT + digest)
     record = SealedRecord(body.decode(), PREFIX + digest.hex(), to_base64(signature))
@@ -98,10 +98,10 @@ _PASSED_BYTES: Final = sealed_bytes(_PASSED_SAID)
 """What most records say of the rules: taken once. Nobody changes it; it is read into rows and bytes."""
 
 
-def _canonical(content: dict[str, Any], rules: tuple[RuleVerdict, ...]) -> bytes:
+def _canonical(content: dict[str, Any], rules: tuple[RuleVerdict, ...], *, was_checked: bool) -> bytes:
     try:
         if rules is ALL_PASSED:
-            body = sealed_bytes_with(content, "verdicts", _PASSED_BYTES)
+            body = sealed_bytes_with(content, "verdicts", _PASSED_BYTES, was_checked=was_checked)
             content["verdicts"] = _PASSED_SAID
             return body
         content["verdicts"] = _said(rules)
