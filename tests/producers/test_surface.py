@@ -25,6 +25,8 @@ def test_exports_are_pinned() -> None:
         "HookMatcher",
         "HookRegistry",
         "JsonLinesPublisher",
+        "PlanRefusedError",
+        "PlannedDecision",
         "PostHookResult",
         "PreHookResult",
         "RecorderStop",
@@ -39,6 +41,7 @@ def test_exports_are_pinned() -> None:
         "carry_context",
         "current_run",
         "get_current_context",
+        "load_terms",
         "tool_ref",
     ]
     assert sorted(surface._HOME) == surface.__all__ == dir(surface)

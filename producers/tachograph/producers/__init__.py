@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     )
     from tachograph.producers.audit import AuditTrail
     from tachograph.producers.capture import CapturePolicy
-    from tachograph.producers.errors import HookAbortError, RecorderStop, SystemErrorStop
+    from tachograph.producers.errors import HookAbortError, PlanRefusedError, RecorderStop, SystemErrorStop
     from tachograph.producers.hooks.types import (
         HookAction,
         HookMatcher,
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from tachograph.producers.json_lines import JsonLinesPublisher
     from tachograph.producers.options import TracerOptions
     from tachograph.producers.position import current_run
-    from tachograph.producers.records import GovernedDecision, artifact_ref, tool_ref
+    from tachograph.producers.records import GovernedDecision, PlannedDecision, artifact_ref, load_terms, tool_ref
     from tachograph.producers.run import Run
     from tachograph.producers.step import Step
     from tachograph.producers.tools.executor import ToolExecutor
@@ -43,6 +43,8 @@ __all__ = [
     "HookMatcher",
     "HookRegistry",
     "JsonLinesPublisher",
+    "PlanRefusedError",
+    "PlannedDecision",
     "PostHookResult",
     "PreHookResult",
     "RecorderStop",
@@ -57,6 +59,7 @@ __all__ = [
     "carry_context",
     "current_run",
     "get_current_context",
+    "load_terms",
     "tool_ref",
 ]
 
@@ -72,6 +75,8 @@ _HOME: Final = {
     "HookMatcher": "hooks.types",
     "HookRegistry": "hooks.types",
     "JsonLinesPublisher": "json_lines",
+    "PlanRefusedError": "errors",
+    "PlannedDecision": "records",
     "PostHookResult": "hooks.types",
     "PreHookResult": "hooks.types",
     "RecorderStop": "errors",
@@ -86,6 +91,7 @@ _HOME: Final = {
     "carry_context": "attribution",
     "current_run": "position",
     "get_current_context": "attribution",
+    "load_terms": "records",
     "tool_ref": "records",
 }
 

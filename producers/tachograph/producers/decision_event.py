@@ -40,6 +40,8 @@ def event_body(
     made = [artifact_body(item, policy) for item in artifacts]
     if kind in CODE_ACTIONS and not made:
         raise RecordRefusedError("artifacts", f"an action {kind.value} involves code and carries artifacts")
+    if made:
+        run.observed.recorded("DecisionEvent", {"agent_action": {"artifacts": made}}, run.recorder.clock.now_micros())
     return {
         "schema_version": SCHEMA_VERSION,
         "span_id": span_id,

@@ -5,6 +5,7 @@
     TachographError
     ├── RecorderStop            stop: the run must not go on; never swallow it
     │   ├── HookAbortError          a tool hook answered ABORT
+    │   │   └── PlanRefusedError        a governed tool was not executed: bring what is missing, or let it pass
     │   └── SystemErrorStop         a manifest or a fault's capture could not be kept: the run ends SYSTEM_ERROR
     ├── RecordRefusedError      fix the call: an argument is outside the contract (raised in strict mode only)
     ├── UnknownToolError        fix the call: no tool of that name is registered
@@ -13,6 +14,7 @@
 Only the stops are raised in production; `Guard` holds back the rest. No text here carries captured content.
 """
 
+from tachograph.schemas.enums import RecordStatus
 from tachograph.schemas.errors import TachographError
 
 
@@ -30,6 +32,23 @@ class HookAbortError(RecorderStop):
         self.stage = stage
         self.reason = reason
         """The hook's own words. Not in the text of the error: hooks quote what they saw."""
+
+
+class PlanRefusedError(HookAbortError):
+    """A governed decision's plan was refused, and its tool not executed.
+
+    The one stop that may be caught: what is missing can be brought, and the tool called again.
+    """
+
+    def __init__(self, decision_key: str, findings: tuple[tuple[str, str], ...], status: RecordStatus) -> None:
+        sentences = "; ".join(f"{code}: {sentence}" for code, sentence in findings)
+        codes = ", ".join(code for code, _ in findings)
+        super().__init__(tool_name="", hook="tachograph.plan", stage="pre", reason=codes)
+        self.args = (f"the plan of {decision_key} was refused and nothing executed ({status.value}): {sentences}",)
+        self.findings = findings
+        """Code and sentence of everything that speaks against it."""
+        self.status = status
+        """What was proposed for the decision."""
 
 
 class SystemErrorStop(RecorderStop):

@@ -6,12 +6,19 @@ from typing import Any
 
 import pytest
 
+from tachograph.processors.catalog.catalog import Catalog
+from tachograph.processors.catalog.terms import terms_of
 from tachograph.processors.records import EvidenceFact, RunFacts, Verdict, validate
 from tachograph.schemas.enums import RecordStatus, RetentionClass, ValidationRule
+from tachograph.schemas.plan import CHECKS, PLAN_BUNDLE
 from tachograph.schemas.proofs.keys import EPOCH, KeySet
 from tachograph.schemas.record_lifecycle import TERMINAL, may_follow
 from tests.processors.decisions.proposals import CATALOG, KEYS, NOW, REFS, RUN, proposal
 
+_SPEC = CATALOG.spec("support.refund.execute", "1.0.0")
+assert _SPEC is not None
+TERMS = terms_of(CATALOG, _SPEC, proposal()["lineage"])
+assert TERMS is not None
 POLICY = proposal()["policy_decisions"][0]
 APPROVAL = proposal()["approvals"][0]
 TOOL = {
@@ -165,6 +172,50 @@ def test_a_rule_blocks(changes: dict[str, Any], expected: str) -> None:
 def test_evidence_is_what_the_run_recorded(run: RunFacts, expected: set[str]) -> None:
     """Freshness and tenant come from the stream, not from the proposal."""
     assert codes(judged(run)) == expected
+
+
+PLANNED = {
+    "policy_decision_id": "plan_1",
+    "bundle_id": PLAN_BUNDLE,
+    "bundle_version": "",
+    "rule_ids": list(CHECKS),
+    "verdict": "allow",
+}
+
+
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [
+        pytest.param(TERMS.hash, set(), id="by the terms of the catalog"),
+        pytest.param("sha256:" + "0" * 64, {"policy.plan_of_other_terms"}, id="by other terms"),
+        pytest.param(None, {"policy.plan_of_other_terms"}, id="by terms that are not said"),
+    ],
+)
+def test_a_plan_counts_by_the_terms_of_the_catalog(version: str | None, expected: set[str]) -> None:
+    """What an agent checked before execution is compared with what the catalog would have had it check."""
+    said = [*proposal()["policy_decisions"], PLANNED | {"bundle_version": version}]
+    assert codes(judged(policy_decisions=said)) == expected
+
+
+@pytest.mark.parametrize(
+    ("plan", "expected"),
+    [
+        pytest.param("required", {"policy.plan_missing"}, id="asked for"),
+        pytest.param("optional", set(), id="not asked for"),
+    ],
+)
+def test_a_spec_can_ask_for_a_checked_plan(plan: str, expected: set[str]) -> None:
+    """Then nothing takes effect without one; what takes no effect needs none."""
+    wanted = [
+        replace(pinned, document=pinned.document.model_copy(update={"plan": plan}))
+        if pinned.reference == "support.refund.execute@1.0.0"
+        else pinned
+        for pinned in CATALOG.documents
+    ]
+    verdict = validate(proposal(), Catalog(wanted), NOW, run=RUN, keys=KEYS)
+    assert codes(verdict) == expected
+    refused = validate(proposal(status="REJECTED"), Catalog(wanted), NOW, run=RUN, keys=KEYS)
+    assert codes(refused) == set()
 
 
 def test_missing_things_defer_and_wrong_things_reject() -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar
 
 from tachograph.processors.catalog.documents import KINDS, AnyDocument, DecisionSpec, KeySetDocument, PolicyBundle
 from tachograph.schemas.canonical import sealed_bytes, sha256_hex
@@ -10,7 +10,7 @@ from tachograph.schemas.proofs.keys import KeySet
 
 AnyKind = TypeVar("AnyKind", bound=AnyDocument)
 
-_KIND: Final = {model: kind for kind, model in KINDS.items()}
+_KIND: Final[dict[type[Any], str]] = {model: kind for kind, model in KINDS.items()}
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,10 @@ from typing import Annotated, Any, Final, Literal
 from jsonschema import Draft202012Validator, SchemaError
 from pydantic import AfterValidator, Field, model_validator
 
-from tachograph.schemas.enums import ApprovalMode, PolicyVerdict
-from tachograph.schemas.models.base import Count, ExactDecimal, Frozen, Identifier, JsonObject, Timestamp
+from tachograph.schemas.enums import PolicyVerdict
+from tachograph.schemas.models.base import ExactDecimal, Frozen, Identifier, JsonObject, Timestamp
 from tachograph.schemas.models.record import ControlsActive
+from tachograph.schemas.models.terms import ApprovalRule, BudgetLimits, RequiredEvidence, ScoreName
 from tachograph.schemas.proofs.keys import KeyEntry, KeySet, KeySetError
 
 _VERSION: Final = r"^\d+\.\d+\.\d+$"
@@ -37,33 +38,6 @@ class Titled(Frozen):
     """One line for people."""
 
 
-class RequiredEvidence(Frozen):
-    """A fact without which the decision may not be made."""
-
-    name: Identifier
-    """What it proves, in a word or two."""
-    pattern: Identifier
-    """Glob over evidence references, such as ``tool:orders.lookup:*``."""
-    max_age_seconds: Count | None = None
-    """Older than this, by the broker's time of the proposal, it is stale. Empty: age does not matter."""
-
-
-class ApprovalRule(Frozen):
-    """How much authority the decision needs, and where it is given."""
-
-    mode: ApprovalMode
-    """Mode of the decision itself; that of its tools may be higher."""
-    gate_from: ApprovalMode = ApprovalMode.DESTRUCTIVE
-    """Least mode that needs every gate."""
-    gates: tuple[Identifier, ...] = ()
-
-    @model_validator(mode="after")
-    def _gates_are_named(self) -> "ApprovalRule":
-        if self.mode is not ApprovalMode.NONE and self.mode is self.gate_from and not self.gates:
-            raise ValueError("this mode needs a gate, and none is named")
-        return self
-
-
 class DecisionSpec(Titled):
     """What may be decided, and what it must stand on."""
 
@@ -77,6 +51,12 @@ class DecisionSpec(Titled):
     approval: ApprovalRule
     policies: tuple[Identifier, ...] = ()
     """Bundles that must have said something. Empty: the decision is not governed by policy."""
+    tools: tuple[str, ...] = ()
+    """Globs over the tools that carry the decision out. They are not executed before the plan is checked."""
+    budget: BudgetLimits = BudgetLimits()
+    """The most that a run may have used when it carries the decision out."""
+    plan: Literal["optional", "required"] = "optional"
+    """Whether a record may take effect without a plan that was checked before execution."""
 
     @property
     def name(self) -> str:
@@ -113,6 +93,11 @@ class PolicyBundle(Named):
     """The first moment at which it is no longer in force."""
     rules: Annotated[tuple[PolicyRule, ...], Field(min_length=1)]
 
+    @property
+    def rule_ids(self) -> frozenset[str]:
+        """Names of its rules."""
+        return frozenset(rule.id for rule in self.rules)
+
     @model_validator(mode="after")
     def _window_is_open(self) -> "PolicyBundle":
         if self.active_until is not None and self.active_until <= self.active_from:
@@ -144,7 +129,7 @@ class EvaluatorSuite(Named):
 
     kind: Literal["evaluator_suite"]
     evaluators: Annotated[tuple[Identifier, ...], Field(min_length=1)]
-    minimum: dict[Literal["policy", "utility", "latency", "safety", "cost"], ExactDecimal] = Field(default_factory=dict)
+    minimum: dict[ScoreName, ExactDecimal] = Field(default_factory=dict)
 
 
 class KeySetDocument(Named):

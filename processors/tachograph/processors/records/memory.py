@@ -1,22 +1,16 @@
 """What the records of a partition say about runs, kept as long as a proposal may need it.
 
 Pure, and a function of the records in their order: whoever reads the same partition remembers the same. Evidence is
-what a run of the same trace recorded before the proposal, under these references:
-
-===================================  ==================================================================
-``tool:<tool>:<tool call id>``       a tool call that returned
-``artifact:<id>``,                   an artifact of a decision event; the first also the stored output of a tool
-``artifact:<type>:<id>``             call. Each also with ``#sha256:<hash>`` behind it
-source reference, item id            an item that a context manifest says the model saw
-===================================  ==================================================================
+what a run of the same trace recorded before the proposal, under the references of `tachograph.schemas.evidence`.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
 from tachograph.processors.records.facts import UNKNOWN_RUN, EvidenceFact, RunFacts
-from tachograph.schemas.enums import RecordStatus, ToolLeg
+from tachograph.schemas.enums import RecordStatus
+from tachograph.schemas.evidence import references
 from tachograph.schemas.record_lifecycle import TERMINAL
 
 OBSERVED: Final = frozenset(
@@ -92,7 +86,7 @@ class Memory:
                 self._traces.pop(record["trace_id"] or "", None)
             return
         self._run(trace, record).recorded = True
-        for reference in _references(name, record):
+        for reference in references(name, record):
             seen = trace.evidence.setdefault(reference, {})
             seen[record["tenant_id"]] = EvidenceFact(record["tenant_id"], now)
         while len(trace.evidence) > MOST_REFERENCES:
@@ -163,25 +157,3 @@ class Memory:
             tenants[tenant_id] = RunMemory(tenant_id, record["trace_id"] or "")
             trace.open.add((tenant_id, run_id))
         return tenants[tenant_id]
-
-
-def _references(name: str, record: Mapping[str, Any]) -> Iterator[str]:
-    if name == "ToolCallRecord":
-        if record["leg"] != ToolLeg.PRE and not record["skipped"] and record["error_type"] is None:
-            yield f"tool:{record['tool_name']}:{record['tool_use_id']}"
-            if record["output_pointer"] is not None:
-                yield from _artifact(record["output_pointer"]["artifact_id"], record["output_pointer"]["hash"])
-    elif name == "ContextManifest":
-        for item in record["included"]:
-            yield item["source_ref"]
-            yield item["item_id"]
-    elif name == "DecisionEvent":
-        for artifact in record["agent_action"]["artifacts"]:
-            yield from _artifact(artifact["id"], artifact["hash"])
-            yield from _artifact(f"{artifact['type']}:{artifact['id']}", artifact["hash"])
-
-
-def _artifact(artifact_id: str, content_hash: str | None) -> Iterator[str]:
-    yield f"artifact:{artifact_id}"
-    if content_hash:
-        yield f"artifact:{artifact_id}#sha256:{content_hash.removeprefix('sha256:')}"

@@ -2,24 +2,20 @@
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from fnmatch import fnmatchcase
 from typing import Any, Final
 
 from jsonschema import Draft202012Validator
 
 from tachograph.processors.catalog.catalog import Catalog
 from tachograph.processors.catalog.documents import ContextPack, DecisionSpec, EvaluatorSuite, ModelProfile
+from tachograph.processors.catalog.terms import terms_of
 from tachograph.processors.records.facts import RunFacts
 from tachograph.schemas.canonical import CanonicalError, sealed_bytes
-from tachograph.schemas.enums import ApprovalMode, PolicyVerdict, RecordStatus
-from tachograph.schemas.proofs.keys import KeyNotEffectiveError, KeySet, micros
+from tachograph.schemas.enums import PolicyVerdict, RecordStatus
+from tachograph.schemas.obligations import Finding, approval_findings, evidence_findings, policy_findings
+from tachograph.schemas.plan import PLAN_BUNDLE
+from tachograph.schemas.proofs.keys import KeyNotEffectiveError, KeySet
 from tachograph.schemas.record_lifecycle import ACCEPTED, TERMINAL, may_follow
-
-Finding = tuple[str, str]
-"""Code, without the rule's name, and sentence."""
-
-MODES: Final = tuple(ApprovalMode)
-"""From least to most authority."""
 
 STATUSES: Final = frozenset(RecordStatus)
 
@@ -92,18 +88,8 @@ def evidence(case: Case) -> Iterator[Finding]:
         yield "wrong_tenant", "a reference resolves to evidence of another tenant: remove it"
     if case.spec is None or not case.takes_effect:
         return
-    for number, required in enumerate(case.spec.required_evidence, 1):
-        named = f"required evidence {number} of the spec"
-        matching = [ref for ref in refs if fnmatchcase(ref, required.pattern)]
-        facts = [known[ref] for ref in matching if ref in known]
-        if not matching:
-            yield "absent", f"{named} is not referred to: attach it and propose again"
-        elif not facts:
-            yield "unresolvable", f"{named} is referred to, but the run has recorded no such thing"
-        elif required.max_age_seconds is not None and all(
-            case.now - fact.observed_at > required.max_age_seconds * 1_000_000 for fact in facts
-        ):
-            yield "stale", f"{named} is older than {required.max_age_seconds} s: fetch it again and propose again"
+    observed = {ref: known[ref].observed_at for ref in refs if ref in known}
+    yield from evidence_findings(case.spec.required_evidence, refs, observed, case.now)
 
 
 def policy(case: Case) -> Iterator[Finding]:
@@ -112,59 +98,41 @@ def policy(case: Case) -> Iterator[Finding]:
         return
     decisions, pinned = case.proposal["policy_decisions"], set(case.proposal["lineage"]["policy_versions"])
     for bundle_id in case.spec.policies:
-        spoken = [decision for decision in decisions if decision["bundle_id"] == bundle_id]
-        if not spoken:
-            yield "missing", f"no decision of policy bundle {bundle_id} is attached"
-            continue
         versions = {
             bundle.version: bundle
             for bundle in case.catalog.bundles(bundle_id)
             if f"{bundle_id}@{bundle.version}" in pinned
         }
-        active = {
-            version: bundle
-            for version, bundle in versions.items()
-            if micros(bundle.active_from) <= case.now
-            and (bundle.active_until is None or case.now < micros(bundle.active_until))
-        }
-        for decision in spoken:
-            version = decision.get("bundle_version")
-            candidates = list(active.values()) if version is None else [active[version]] if version in active else []
-            if not candidates:
-                yield "inactive_version", f"policy bundle {bundle_id} was used in a version that is not in force"
-            elif not any({rule.id for rule in bundle.rules} >= set(decision["rule_ids"]) for bundle in candidates):
-                yield "unknown_rule", f"policy bundle {bundle_id} has no such rule in that version"
+        yield from policy_findings(bundle_id, versions, decisions, case.now)
+    yield from _planned(case, case.spec)
     if any(decision["verdict"] == PolicyVerdict.DENY for decision in decisions):
         yield "denied", "a policy denied this outcome"
+
+
+def _planned(case: Case, spec: DecisionSpec) -> Iterator[Finding]:
+    """A plan was checked before execution where the spec asks for it, and by the terms that this catalog gives."""
+    checked = [given for given in case.proposal["policy_decisions"] if given["bundle_id"] == PLAN_BUNDLE]
+    if not checked and spec.plan == "required":
+        yield "plan_missing", "the spec asks that the plan is checked before execution, and no check is attached"
+    for given in checked:
+        terms = terms_of(case.catalog, spec, case.proposal["lineage"])
+        if terms is not None and given["bundle_version"] != terms.hash:
+            yield "plan_of_other_terms", "the plan was checked by other terms than the catalog gives: ship them again"
 
 
 def approval(case: Case) -> Iterator[Finding]:
     """Where the effective mode or a policy needs a gate, it was opened, over frozen evidence, before now."""
     if case.spec is None or not case.takes_effect:
         return
-    rule, proposal = case.spec.approval, case.proposal
-    used = [rule.mode, *(_mode(tool["approval_mode_effective"]) for tool in proposal["tool_lineage"])]
-    effective = max(used, key=MODES.index)
-    gated = effective is not ApprovalMode.NONE and MODES.index(effective) >= MODES.index(rule.gate_from)
-    asked = any(decision["verdict"] == PolicyVerdict.REQUIRE_APPROVAL for decision in proposal["policy_decisions"])
-    if not gated and not asked:
-        return
-    opened = {given["gate_id"]: given for given in proposal["approvals"]}
-    needed = rule.gates or tuple(proposal["controls_active"]["approval_gates_active"])
-    if not opened or any(gate not in opened for gate in needed):
-        yield "missing", "a gate must be opened for this outcome and no approval of it is attached"
-    for given in opened.values():
-        if given["approval_mode_effective"] not in MODES or MODES.index(
-            ApprovalMode(given["approval_mode_effective"])
-        ) < MODES.index(effective):
-            yield "insufficient_mode", "an approval was given for less authority than the decision uses"
-        if given["decided_at"] > case.now:
-            yield "in_the_future", "an approval is dated after the broker had the proposal"
-
-
-def _mode(word: str) -> ApprovalMode:
-    """Mode of a tool. A word that is no mode counts as the most authority there is."""
-    return ApprovalMode(word) if word in MODES else ApprovalMode.DESTRUCTIVE
+    proposal = case.proposal
+    yield from approval_findings(
+        case.spec.approval,
+        [tool["approval_mode_effective"] for tool in proposal["tool_lineage"]],
+        proposal["policy_decisions"],
+        proposal["approvals"],
+        gates_active=proposal["controls_active"]["approval_gates_active"],
+        now=case.now,
+    )
 
 
 def controls(case: Case) -> Iterator[Finding]:

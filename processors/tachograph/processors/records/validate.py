@@ -11,9 +11,10 @@ from tachograph.processors.records import rules
 from tachograph.processors.records.facts import RunFacts
 from tachograph.schemas.enums import ApprovalMode, PolicyVerdict, RecordStatus, RetentionClass, ValidationRule
 from tachograph.schemas.models.record import RuleVerdict
+from tachograph.schemas.obligations import Finding
 from tachograph.schemas.proofs.keys import KeySet
 
-RULES: Final[dict[ValidationRule, Callable[[rules.Case], Iterator[rules.Finding]]]] = {
+RULES: Final[dict[ValidationRule, Callable[[rules.Case], Iterator[Finding]]]] = {
     ValidationRule.SCHEMA: rules.schema,
     ValidationRule.EVIDENCE: rules.evidence,
     ValidationRule.POLICY: rules.policy,

@@ -4,11 +4,12 @@ from collections.abc import Iterable
 
 from tachograph.schemas.canonical import sealed_bytes, sha256_hex
 from tachograph.schemas.enums import ArtifactType
+from tachograph.schemas.evidence import tool_reference
 
 
 def tool_ref(tool_name: str, tool_use_id: str) -> str:
     """The result of a tool call. It resolves once the call has returned."""
-    return f"tool:{tool_name}:{tool_use_id}"
+    return tool_reference(tool_name, tool_use_id)
 
 
 def artifact_ref(artifact_id: str, *, type: ArtifactType | str | None = None, sha256: str | None = None) -> str:  # noqa: A002 - the field's name

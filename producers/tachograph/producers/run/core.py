@@ -7,6 +7,7 @@ from tachograph.producers import checks, position
 from tachograph.producers.audit import AuditTrail
 from tachograph.producers.errors import RecordRefusedError, SystemErrorStop
 from tachograph.producers.faults import Faults
+from tachograph.producers.observed import Observed
 from tachograph.producers.position import Position
 from tachograph.producers.recorder import Recorder
 from tachograph.producers.results import PendingResults
@@ -45,6 +46,7 @@ class RunCore:
         self.audit: AuditTrail | None = None
         self.results = PendingResults()
         self.transcript = Transcript()
+        self.observed = Observed()
         self._artifacts: ArtifactBuilder | None = None
         self.faults = Faults(
             recorder, start.run_id, tracer.capture_key, self._stopping, loop_threshold=tracer.options.loop_threshold

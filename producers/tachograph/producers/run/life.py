@@ -142,6 +142,14 @@ class Run(ActingRun, ObservingRun, FailingRun):
             if used is not None:
                 self._tokens[place] = (self._tokens[place] or 0) + used
 
+    def used(self) -> dict[str, int]:
+        """What the run has used so far: tokens of its model calls, tool calls that returned, and time."""
+        return {
+            "tokens": sum(used or 0 for used in self._tokens),
+            "tool_calls": len(self.observed.calls),
+            "wall_clock_ms": (self.recorder.clock.steady_ns() - self._began) // _NANOS_PER_MS,
+        }
+
     def sample(self, step: Step | None, event_id: str | None) -> None:
         """Capture one in N prompts, if that is wanted. Not a fault: a capture that is lost is not missed."""
         self._model_calls += 1

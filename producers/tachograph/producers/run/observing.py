@@ -1,7 +1,7 @@
 """What an agent says about a run: decisions, signals, proposals, and what was in its context."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, overload
 
 from tachograph.producers.deciding import Deciding, Proposing, Signalling, names
 from tachograph.producers.errors import RecordRefusedError
@@ -13,7 +13,8 @@ from tachograph.producers.step import Step
 from tachograph.schemas.enums import DecisionType, SignalType
 
 if TYPE_CHECKING:
-    from tachograph.producers.records import GovernedDecision
+    from tachograph.producers.records import GovernedDecision, PlannedDecision
+    from tachograph.schemas.models.terms import DecisionTerms
 
 
 class ObservingRun(RunCore):
@@ -168,13 +169,37 @@ class ObservingRun(RunCore):
 
         return self.recorder.record("RecordProposal", body)
 
+    @overload
     def governed_decision(
-        self, decision_key: str, decision_version: str, *, subjects: Iterable[str], **fields: Any
-    ) -> "GovernedDecision":
-        """Build the records of a governed decision piece by piece. See GovernedDecision."""
-        from tachograph.producers.records import GovernedDecision  # noqa: PLC0415 - not at import: few agents need it
+        self, decision: str, decision_version: str, *, subjects: Iterable[str], **fields: Any
+    ) -> "GovernedDecision": ...
 
-        return GovernedDecision(self._whole, decision_key, decision_version, subjects=subjects, **fields)
+    @overload
+    def governed_decision(
+        self, decision: "DecisionTerms", *, subjects: Iterable[str], **fields: Any
+    ) -> "PlannedDecision": ...
+
+    def governed_decision(
+        self, decision: "str | DecisionTerms", decision_version: str = "", *, subjects: Iterable[str], **fields: Any
+    ) -> "GovernedDecision":
+        """Build the records of a governed decision piece by piece. See GovernedDecision.
+
+        ::
+
+            terms = load_terms("refund.terms.json")
+            with run.governed_decision(terms, subjects=["order:ord_881"], kg_snapshot="kg_1") as decision:
+                decision.rejected({"outcome": "denied", "currency": "INR"})
+
+        By its terms, tools that carry it out are checked before they are executed: see PlannedDecision.
+        """
+        from tachograph.producers.records import (  # noqa: PLC0415 - not at import: few agents need it
+            GovernedDecision,
+            PlannedDecision,
+        )
+
+        if isinstance(decision, str):
+            return GovernedDecision(self._whole, decision, decision_version, subjects=subjects, **fields)
+        return PlannedDecision(self._whole, decision, subjects=subjects, **fields)
 
     def context(self, step: Step | str | None = None, **fields: Any) -> ContextBuilder:
         """Build the context manifest of a step (the current one unless given). See ContextBuilder.
@@ -248,6 +273,7 @@ class ObservingRun(RunCore):
                 why = f" ({error})"
                 raise
             self.transcript.compiled(manifest_id, manifest["prefix_hash"])
+            self.observed.recorded("ContextManifest", manifest, self.recorder.clock.now_micros())
             return manifest
 
         event_id = self.recorder.record("ContextManifest", build)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, TypeVar, runtime_check
 from tachograph.producers import attribution
 from tachograph.producers.attribution import ExecutionContext
 from tachograph.producers.errors import UnknownToolError
-from tachograph.producers.hooks.types import HookRegistry, PreHooksOnly, ToolUseContext
+from tachograph.producers.hooks.types import HookMatcher, HookRegistry, PreHooksOnly, ToolUseContext
 from tachograph.producers.ids import Ids, RandomIds
 from tachograph.producers.options import DEFAULT_HOOK_TIMEOUT
 from tachograph.producers.tools.conduct import Telling, Witness, conduct
@@ -58,6 +58,8 @@ class ToolExecutor:
     ) -> None:
         self.tools: dict[str, Any] = dict(tools or {})
         self.hooks = hook_registry if hook_registry is not None else HookRegistry()
+        self.gates: tuple[HookMatcher, ...] = ()
+        """Hooks of the governed decisions that are open in this run. They come before all others."""
         self._run = run
         self._is_replayed = run is not None and run.replay is not None
         self._hook_timeout = hook_timeout
@@ -107,7 +109,7 @@ class ToolExecutor:
         """
         telling, witness = self._begin(tool_name, tool_input, tool_use_id, task_id, parent_tool_use_id, phase)
         invoke = self._invoke(tool_name, witness)
-        if self.hooks.matchers:
+        if self.hooks.matchers or self.gates:
             drive(
                 conduct(self._hooks, telling, witness, on_hook_error=self._on_hook_error),
                 invoke,
@@ -170,7 +172,8 @@ class ToolExecutor:
     @property
     def _hooks(self) -> HookRegistry:
         # Recorded outputs are what post-hooks left: they must not see them again.
-        return PreHooksOnly(self.hooks.matchers) if self._is_replayed else self.hooks
+        hooks = HookRegistry([*self.gates, *self.hooks.matchers]) if self.gates else self.hooks
+        return PreHooksOnly(hooks.matchers) if self._is_replayed else hooks
 
     def _begin(  # noqa: PLR0917 - the parts of one thing
         self,

@@ -62,6 +62,7 @@ class LateLegs(CallLegs):
         post = self._told(ToolLeg.POST, content, duration, telling)
         self._recorder.channel.emit_late(RECORD_NAME, self._tail, post, result)
         self._is_told = True
+        self._run.observed.calls[telling.context.tool_use_id] = (self._tool_name, self._recorder.clock.now_micros())
         self._run.results.add_late(telling.context.tool_use_id, self._tool_name, content, duration)
 
     def _told(self, leg: ToolLeg, content: LateCapture, duration: int | None, telling: Telling) -> LateFields:

@@ -160,6 +160,10 @@ class CallLegs:
         )
         at = recorder.clock.now_micros()
         recorder.channel.emit(RECORD_NAME, tail, at=at, span_id=self._span_id)
+        if error_type is None and not telling.skipped:
+            self._run.observed.calls[telling.context.tool_use_id] = (self._tool_name, at)
+            if pointer is not None:
+                self._run.observed.stored(pointer, at)
         name, output = self._tool_name, (inline if error_text is None else error_text, pointer)
         self._run.transcript.called(
             telling.context.tool_use_id, name, self._given, output, error_type, skipped=telling.skipped
