@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -102,6 +103,7 @@ def test_unreachable_servers_are_a_sentence(arguments: tuple[str, ...], sentence
     assert answer.returncode == 1, answer.stderr
     assert sentence in answer.stderr
     assert "Traceback" not in answer.stderr
+    assert not re.search("urllib3|clickhouse_connect", answer.stderr), "libraries say it again in words of their own"
 
 
 def test_status_of_nothing(tmp_path: Path) -> None:

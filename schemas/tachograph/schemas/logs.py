@@ -12,6 +12,10 @@ from tachograph.schemas.settings import LogFormat
 TEXT_FORMAT: Final = "%(asctime)s %(levelname)s %(name)s: %(message)s"
 
 
+SILENCED: Final = ("urllib3", "clickhouse_connect")
+"""Libraries that log what they raise as well. We say it in a sentence of our own; theirs may quote a row."""
+
+
 class JsonLines(logging.Formatter):
     """One object per line: ``time``, ``level``, ``logger``, ``message``, and ``error`` and ``where`` if one is logged.
 
@@ -42,3 +46,10 @@ def configure_logs(level: str, log_format: LogFormat, stream: TextIO | None = No
     to_stream = logging.StreamHandler(stream or sys.stderr)
     to_stream.setFormatter(JsonLines() if log_format == "json" else logging.Formatter(TEXT_FORMAT))
     logging.basicConfig(level=level, handlers=[to_stream], force=True)
+    silence_libraries()
+
+
+def silence_libraries() -> None:
+    """Leave the failures of libraries to the errors that we make of them."""
+    for name in SILENCED:
+        logging.getLogger(name).setLevel(logging.CRITICAL)

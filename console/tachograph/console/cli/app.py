@@ -39,6 +39,7 @@ from tachograph.console.cli import (
 from tachograph.console.cli.output import ERR
 from tachograph.console.visible import visible
 from tachograph.schemas.errors import ConfigError, TachographError
+from tachograph.schemas.logs import TEXT_FORMAT, silence_libraries
 from tachograph.schemas.settings import ENV_PREFIX
 
 EXIT_FAILED = 1
@@ -101,7 +102,8 @@ def common(
 
 def run() -> None:
     """Run a command. Errors we know are sentences; anything else is a bug and keeps its traceback."""
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s: %(message)s")
+    logging.basicConfig(level=logging.INFO, format=TEXT_FORMAT)
+    silence_libraries()
     try:
         app()
     except ConfigError as error:
