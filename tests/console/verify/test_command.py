@@ -1,11 +1,14 @@
 """`tachograph verify`, from the outside."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 from tachograph.console.verify import write_bundle
+from tachograph.console.verify.log import MEANINGS, FindingCode
 from tests.console.test_recorder_commands import tachograph
-from tests.console.verify.test_tamper_matrix import MATRIX
+from tests.console.verify.test_tamper_matrix import MATRIX, ONE_FILE
 from tests.processors.sealing.logs import FIRST
 
 
@@ -19,6 +22,7 @@ def test_a_bundle_that_holds(tmp_path: Path) -> None:
         "findings": [],
         "basis": {"anchor": 0, "checkpoint": 6, "chain": 0},
         "keys": {"key_retired_since": 6},
+        "not_shown": [],
     }
     assert "vouches for its own keys" in answer.stderr
 
@@ -33,6 +37,23 @@ def test_a_bundle_that_does_not(tmp_path: Path) -> None:
     )
     assert answer.returncode == 1
     assert [item["code"] for item in json.loads(answer.stdout)["findings"]] == ["root_mismatch"]
+
+
+def test_what_does_not_hold_is_said_in_words(tmp_path: Path) -> None:
+    """Where, by which code, and what it means; the one-file verifier says the same."""
+    write_bundle(MATRIX["change a value"].shown, tmp_path / "b")
+    answer = tachograph("verify", str(tmp_path / "b"), "--trust", FIRST.public_key)
+    assert "log acme/0, number 1" in answer.stdout
+    assert MEANINGS[FindingCode.HASH_MISMATCH] in answer.stdout
+    assert "6 records, 1 finding;" in answer.stderr
+    alone = subprocess.run(
+        [sys.executable, "-I", str(ONE_FILE), str(tmp_path / "b"), "--trust", FIRST.public_key],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert alone.stdout == f"log acme/0, number 1: hash_mismatch: {MEANINGS[FindingCode.HASH_MISMATCH]}\n"
+    assert "6 records: 1 finding\n" in alone.stderr
 
 
 def test_what_is_no_bundle(tmp_path: Path) -> None:

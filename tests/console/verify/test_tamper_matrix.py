@@ -22,6 +22,7 @@ from tachograph.console.verify import (
     verify_log,
     write_bundle,
 )
+from tachograph.console.verify.log import MEANINGS, FindingCode
 from tachograph.processors.sealing import KeyFile, checkpoint, recover
 from tachograph.schemas.canonical import sealed_bytes
 from tachograph.schemas.proofs import body_hash, signed_message
@@ -76,8 +77,7 @@ def one_file(evidence: Path, *anchors: str) -> Any:
         report = VERIFIER["check"](lambda name: (evidence / name).read_text(), FIRST.public_key, list(anchors))
     else:
         report = VERIFIER["check_file"](evidence.read_text(), FIRST.public_key, list(anchors))
-    keys = dict(sorted(report.keys.items()))
-    return {"records": report.records, "findings": report.findings, "basis": dict(report.basis), "keys": keys}
+    return report.said()
 
 
 @dataclass(frozen=True)
@@ -134,6 +134,27 @@ MATRIX = {
 }
 
 
+PAGE_ROWS = {
+    "a bit flipped anywhere in a record": ("flip a bit",),
+    "a value and its hash changed": ("change a value", "change a value and its hash"),
+    "a record dropped, swapped, repeated": ("drop one", "swap two", "repeat one"),
+    "a record inserted by someone without the key": ("insert one by a stranger",),
+    "a record of another log inserted": ("insert one of another log",),
+    "the tail cut off": ("cut the tail",),
+    "the tail cut off, and the checkpoints over it too": ("cut the tail and the checkpoints over it",),
+    "a record signed again with a retired key": ("sign again with a retired key",),
+    "a record signed with a key of no set": ("sign with a key of no set",),
+    "the end rewritten with the valid key": ("rewrite the end with the valid key",),
+    "the end rewritten with the valid key, and the checkpoints too": ("rewrite the end and its checkpoints",),
+    "a partition hidden": ("hide a partition",),
+    "a partition hidden, and the heads records left": ("hide a partition that the heads record names",),
+    "two auditors shown different logs": ("show two auditors different logs",),
+    "the life of a retired key lengthened": ("lengthen the life of a retired key",),
+    "all keys replaced": ("other keys altogether",),
+}
+"""Rows of docs/threat-model.md, and those of the matrix that show them."""
+
+
 @pytest.mark.parametrize("row", MATRIX.values(), ids=MATRIX.keys())
 def test_each_row_is_caught_by_what_the_matrix_says(row: Row, tmp_path: Path) -> None:
     """Exactly the findings of the row, from both verifiers, which agree on every place."""
@@ -157,6 +178,25 @@ def test_no_bit_of_a_sealed_record_can_flip(place: int, part: str, data: st.Data
     bent = [*RECORDS]
     bent[place] = replace(RECORDS[place], **{part: text.decode()})
     assert place in {item.place for item in verify_log("acme/0", bent, [], KEYS)}
+    alone = VERIFIER["check"](bundle(bent).files().__getitem__, FIRST.public_key, [])
+    assert place in {item["place"] for item in alone.findings}
+
+
+def test_both_say_the_same_in_words() -> None:
+    """Each code of the two has its sentence, and it is one."""
+    assert {code.value: sentence for code, sentence in MEANINGS.items()} == VERIFIER["MEANINGS"]
+    assert set(MEANINGS) == set(FindingCode)
+    page = (ONE_FILE.parents[4] / "docs" / "verify.md").read_text(encoding="utf-8")
+    assert [code.value for code in FindingCode if f"`{code.value}`" not in page] == []
+
+
+def test_the_page_has_the_rows_of_the_matrix() -> None:
+    """docs/threat-model.md promises for each row only what a test shows."""
+    page = (ONE_FILE.parents[4] / "docs" / "threat-model.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| (a |the |two |all )(.*?) \|", page, re.MULTILINE)
+    assert len(rows) == len(PAGE_ROWS)
+    assert {article + rest for article, rest in rows} == set(PAGE_ROWS)
+    assert {name for names in PAGE_ROWS.values() for name in names} <= {*MATRIX, "flip a bit"}
 
 
 def test_the_one_file_verifier_imports_nothing_of_ours() -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tachograph.console.cli.output import JsonFlag, note, print_json, print_table
+from tachograph.console.cli.output import JsonFlag, many, note, print_json, print_table
 from tachograph.console.cli.verification import AnchorFiles, Tenant
 from tachograph.schemas.errors import ConfigError
 from tachograph.schemas.settings import load_settings
@@ -52,7 +52,10 @@ def export(
     with _logs(tenant) as (logs, keys):
         made = evidence(logs, name, keys, anchors=held, whole_logs=whole_logs)
     write_bundle(made, output)
-    note(f"{len(made.proofs)} records in {output}; check: python tachograph_verify.py {output} --trust KEY")
+    zipped = output.suffix == ".zip"
+    take = f"unzip {output} tachograph_verify.py && python tachograph_verify.py"
+    check = take if zipped else f"python {output / 'tachograph_verify.py'}"
+    note(f"{many(len(made.proofs), 'record')} in {output}; check: {check} {output} --trust KEY")
 
 
 def show(
@@ -99,9 +102,15 @@ def consistency(
 ) -> None:
     """Prove that a log has only grown since a checkpoint."""
     from tachograph.console.verify.proof import consistency as prove  # noqa: PLC0415 - imported where it is used
+    from tachograph.schemas.proofs import NoteError, TreeHead  # noqa: PLC0415 - as above
 
-    kept = old.read_text(encoding="utf-8")
-    log_id = kept.partition("\n")[0].removeprefix("tachograph/")
+    kept = old.read_text(encoding="utf-8", errors="replace")
+    try:
+        log_id = TreeHead.parse(kept.partition("\n\n")[0] + "\n").origin.removeprefix("tachograph/")
+    except NoteError:
+        raise ConfigError(
+            f"{old} is no checkpoint: keep the `note` of one, as in table checkpoints or in a proof"
+        ) from None
     with _logs(tenant) as (logs, keys):
         _write(prove(logs.tree(log_id), log_id, kept, logs.covering(log_id, 0)), keys, output)
 

@@ -67,7 +67,11 @@ SHAPES: Final[dict[str, Shape]] = {
     "status": Shape("object", ("home", "running", "started_at", "parts")),
     "topics apply": Shape("list", ("topic", "action", "config")),
     "topics list": Shape("list", ("topic", "key", "keeps", "table", "writer", "reader", "schemas", "description")),
-    "verify": Shape("object", ("records", "findings")),
+    "verify": Shape(
+        "object",
+        ("records",),
+        "of evidence also `findings`, `basis`, `keys` and `not_shown`; of what is stored `logs` and `runs`",
+    ),
     "violations tail": Shape(
         "lines",
         (

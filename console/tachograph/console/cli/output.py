@@ -61,6 +61,11 @@ def print_json(value: Any) -> None:
     sys.stdout.write(json_text(value))
 
 
+def many(count: int, noun: str) -> str:
+    """A number of things."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
 def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, title: str | None = None) -> None:
     """A table that fits the terminal. Cells and names may be what an agent wrote, so markup in them is not markup.
 

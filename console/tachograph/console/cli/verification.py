@@ -5,12 +5,14 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from tachograph.console.cli.output import JsonFlag, note, print_json, print_table
+from tachograph.console.cli.output import JsonFlag, many, note, print_json, print_table
 from tachograph.schemas.errors import ConfigError
 from tachograph.schemas.settings import load_settings
 
 if TYPE_CHECKING:
-    from tachograph.console.verify.log import LogReport
+    from collections.abc import Sequence
+
+    from tachograph.console.verify.log import Finding, LogReport
 
 EXIT_FAILED = 1
 
@@ -74,10 +76,10 @@ def _evidence(path: Path, trust: str | None, anchors: list[str], *, as_json: boo
     if as_json:
         print_json(said)
     elif report.findings:
-        print_table(
-            ["log", "place", "finding"], [[item.log_id, item.place, item.code.value] for item in report.findings]
-        )
-    note(f"{report.records} records, {len(report.findings)} findings; basis: {_counts(said['basis'])}")
+        _print_findings(report.findings)
+    note(f"{_outcome(report.records, report.findings)}; basis: {_counts(said['basis'])}")
+    if report.not_shown:
+        note(f"of {many(len(report.not_shown), 'more log')} that the anchor names nothing is shown")
     if report.findings:
         raise typer.Exit(EXIT_FAILED)
 
@@ -104,6 +106,8 @@ def _stored(  # noqa: PLR0917 - the options of one command
     with reader(settings) as database:
         logs = StoredLogs(database, owner)
         named = logs.named(record or run, required=not hours) if record or run else []
+        if log and log not in logs.names():
+            raise ConfigError(f"there is no log {log} of tenant {owner}: `tachograph verify` lists them")
         wanted = [log] if log else sorted({item.log_id for item in named}) or logs.names()
         checked = check_logs(logs, wanted, read_key_set(key_set_of(settings)), trust, anchors)
         runs = list(accounts(database, settings, owner, run_id=run, hours=hours)) if hours else []
@@ -124,17 +128,27 @@ def _stored(  # noqa: PLR0917 - the options of one command
     else:
         rows = [[name, item.records, len(item.findings), _counts(item.basis())] for name, item in checked.items()]
         print_table(["log", "records", "findings", "basis"], rows)
-        for found in findings:
-            note(f"{found.log_id} {found.place}: {found.code.value}")
+        if findings:
+            _print_findings(findings)
+        records = sum(report.records for report in checked.values())
+        note(f"{_outcome(records, findings)} in {many(len(checked), 'log')}")
         for item in named:
             basis = checked[item.log_id].basis_at(item.log_seq)
             note(f"{item.record_id}: place {item.log_seq} of log {item.log_id}, on the basis of its {basis}")
         for lost in missing:
             note(f"missing in {lost.where}: {lost.what} (run {lost.run_id})")
     if runs:
-        note(f"{len(runs)} runs accounted for, {len(missing)} missing")
+        note(f"{many(len(runs), 'run')} accounted for, {len(missing)} missing")
     if findings or missing:
         raise typer.Exit(EXIT_FAILED)
+
+
+def _print_findings(findings: "Sequence[Finding]") -> None:
+    print_table(["where", "finding", "means"], [[item.where, item.code.value, item.meaning] for item in findings])
+
+
+def _outcome(records: int, findings: "Sequence[Finding]") -> str:
+    return f"{many(records, 'record')}, " + (many(len(findings), "finding") if findings else "all holds")
 
 
 def _log(name: str, report: "LogReport") -> dict[str, Any]:

@@ -99,6 +99,8 @@ class BundleReport:
     basis: Counter[str] = field(default_factory=Counter)
     """How many records stand on an anchor, on a checkpoint only, on their chain only."""
     keys: Counter[str] = field(default_factory=Counter)
+    not_shown: list[str] = field(default_factory=list)
+    """Logs that an anchor names; single records were shown of others, and no log as a whole."""
 
     def add(self, report: LogReport) -> None:
         """Count in a log."""
@@ -111,7 +113,13 @@ class BundleReport:
         """In the words of the one-file verifier."""
         findings = [{"code": item.code.value, "log_id": item.log_id, "place": item.place} for item in self.findings]
         basis = {name: self.basis[name] for name in ("anchor", "checkpoint", "chain")}
-        return {"records": self.records, "findings": findings, "basis": basis, "keys": dict(sorted(self.keys.items()))}
+        return {
+            "records": self.records,
+            "findings": findings,
+            "basis": basis,
+            "keys": dict(sorted(self.keys.items())),
+            "not_shown": self.not_shown,
+        }
 
 
 def verify_bundle(bundle: Bundle, *, trusted_key: str | None = None, anchors: Iterable[str] = ()) -> list[Finding]:
@@ -139,7 +147,12 @@ def report_bundle(bundle: Bundle, *, trusted_key: str | None = None, anchors: It
         report.basis.update(found.basis)
         report.keys.update(found.keys)
     shown = {*bundle.logs, *(proof["log_id"] for proof in bundle.proofs)}
-    report.findings += [Finding(FindingCode.LOG_MISSING, log_id) for log_id in held.heads if log_id not in shown]
+    missing = [log_id for log_id in held.heads if log_id not in shown]
+    # Single records say nothing of other logs; a bundle of whole logs has to show all that the auditor knows of.
+    if bundle.logs or None in [head for log_id in missing for head in held.of(log_id)]:
+        report.findings += [Finding(FindingCode.LOG_MISSING, log_id) for log_id in missing]
+    else:
+        report.not_shown = sorted(missing)
     return report
 
 

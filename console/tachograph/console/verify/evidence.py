@@ -14,7 +14,7 @@ VERIFIER: Final = Path(__file__).with_name("tachograph_verify.py")
 
 _README: Final = """# Evidence
 
-{count} sealed decision records of `{name}`, from {logs}.
+{count} of `{name}`, from {logs}.
 
 ```
 pip install cryptography rfc8785
@@ -35,6 +35,10 @@ somebody else keeps. Without the two, the folder vouches for itself.
 What holds and what it proves: a record is unchanged since it was sealed, stands at its place in its log, and the log
 was signed with it. What it does not prove: that the record is true, or that everything was recorded.
 """
+
+
+def _counted(records: int) -> str:
+    return "One sealed decision record" if records == 1 else f"{records} sealed decision records"
 
 
 def evidence(
@@ -60,7 +64,7 @@ def evidence(
         keys.keys,
         [proof(record) for record in records],
         {
-            "README.md": _README.format(count=len(records), name=name, logs=listed),
+            "README.md": _README.format(count=_counted(len(records)), name=name, logs=listed),
             VERIFIER.name: VERIFIER.read_text(encoding="utf-8"),
         },
     )

@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import Final
 
 from tachograph.schemas.proofs import GENESIS, NoteError, ProofError, Tree, TreeHead, leaf_of, open_checkpoint
 from tachograph.schemas.proofs.keys import KeySet
@@ -34,6 +35,23 @@ class FindingCode(StrEnum):
     """The key set does not begin with the key that the auditor trusts, or does not hold together."""
 
 
+MEANINGS: Final = {
+    FindingCode.BODY_MALFORMED: "this is no record, or not in the exact form in which it was hashed",
+    FindingCode.HASH_MISMATCH: "the record was changed after it was hashed",
+    FindingCode.UNKNOWN_KEY: "the record was signed by a key that is not in the key set",
+    FindingCode.KEY_NOT_EFFECTIVE: "the key was not yet, or no longer, in force when the record says it was sealed",
+    FindingCode.SIGNATURE_INVALID: "the signature is not one of this key over this record",
+    FindingCode.WRONG_PLACE: "a record does not follow the one before: one was dropped, swapped, repeated or inserted",
+    FindingCode.NOTE_INVALID: "a checkpoint that no key of the set has signed, or one of another log",
+    FindingCode.LOG_TOO_SHORT: "a checkpoint counts more records than are shown: the end was cut off",
+    FindingCode.ROOT_MISMATCH: "a checkpoint was signed over other records than are shown",
+    FindingCode.LOG_MISSING: "a checkpoint or heads record names this log, and it is not shown",
+    FindingCode.PROOF_INVALID: "the path of hashes does not lead to the root of its checkpoint",
+    FindingCode.KEYS_UNTRUSTED: "the key set does not hold together, or does not begin with the key that is trusted",
+}
+"""A sentence for the person who meets it. Those of the one-file verifier, too."""
+
+
 @dataclass(frozen=True, slots=True, order=True)
 class Finding:
     """Something that does not hold, and where."""
@@ -42,6 +60,17 @@ class Finding:
     log_id: str
     place: int | None = None
     """Record in the order shown, or checkpoint in the order given, from 0."""
+
+    @property
+    def where(self) -> str:
+        """The place, for people."""
+        log = f"log {self.log_id}" if self.log_id else "the keys"
+        return log if self.place is None else f"{log}, number {self.place}"
+
+    @property
+    def meaning(self) -> str:
+        """What it says, in a sentence."""
+        return MEANINGS[self.code]
 
 
 @dataclass(slots=True)

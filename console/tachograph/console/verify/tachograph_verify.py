@@ -297,14 +297,39 @@ def grew(old: Head, new: Head, path: list[bytes]) -> bool:
     return last == 0 and (before, after) == (old[1], new[1])
 
 
+MEANINGS = {
+    "body_malformed": "this is no record, or not in the exact form in which it was hashed",
+    "hash_mismatch": "the record was changed after it was hashed",
+    "unknown_key": "the record was signed by a key that is not in the key set",
+    "key_not_effective": "the key was not yet, or no longer, in force when the record says it was sealed",
+    "signature_invalid": "the signature is not one of this key over this record",
+    "wrong_place": "a record does not follow the one before: one was dropped, swapped, repeated or inserted",
+    "note_invalid": "a checkpoint that no key of the set has signed, or one of another log",
+    "log_too_short": "a checkpoint counts more records than are shown: the end was cut off",
+    "root_mismatch": "a checkpoint was signed over other records than are shown",
+    "log_missing": "a checkpoint or heads record names this log, and it is not shown",
+    "proof_invalid": "the path of hashes does not lead to the root of its checkpoint",
+    "keys_untrusted": "the key set does not hold together, or does not begin with the key that is trusted",
+}
+"""What each finding says."""
+
+
 class Report:
     """What was found, over all of the evidence."""
 
     def __init__(self) -> None:
         self.records = 0
+        self.not_shown: list[str] = []
+        """Logs that an anchor names; single records were shown of others, and no log as a whole."""
         self.findings: list[Finding] = []
         self.basis = Counter({"anchor": 0, "checkpoint": 0, "chain": 0})
         self.keys: Counter[str] = Counter()
+
+    def said(self) -> dict[str, Any]:
+        """As JSON."""
+        keys = dict(sorted(self.keys.items()))
+        said: dict[str, Any] = {"records": self.records, "findings": self.findings, "basis": dict(self.basis)}
+        return said | {"keys": keys, "not_shown": self.not_shown}
 
     def add(self, code: str, log_id: str, place: int | None = None) -> None:
         """Something does not hold."""
@@ -410,9 +435,12 @@ def check(read: Callable[[str], str], trusted: str | None, anchors: list[str]) -
     for number, proof in enumerate(proofs):
         report.proof(proof, held.of(proof["log_id"]), keys, number)
     shown = {*described["logs"], *(proof["log_id"] for proof in proofs)}
-    for log_id in held.heads:
-        if log_id not in shown:
+    missing = [log_id for log_id in held.heads if log_id not in shown]
+    if described["logs"] or None in [head for log_id in missing for head in held.of(log_id)]:
+        for log_id in missing:
             report.add("log_missing", log_id)
+    else:
+        report.not_shown = sorted(missing)
     return report
 
 
@@ -427,6 +455,17 @@ def check_file(text: str, trusted: str | None, anchors: list[str]) -> Report:
         "proofs.jsonl": json.dumps(proof),
     }
     return check(bundle.__getitem__, trusted, anchors)
+
+
+def where(item: Finding) -> str:
+    """The place of a finding, for people."""
+    log = f"log {item['log_id']}" if item["log_id"] else "the keys"
+    return log if item["place"] is None else f"{log}, number {item['place']}"
+
+
+def many(count: int, noun: str) -> str:
+    """A number of things."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def main() -> int:
@@ -451,14 +490,19 @@ def main() -> int:
         return 2
     basis, keys = dict(report.basis), dict(sorted(report.keys.items()))
     if given.json:
-        said = {"records": report.records, "findings": report.findings, "basis": basis, "keys": keys}
-        print(json.dumps(said, indent=2))
+        print(json.dumps(report.said(), indent=2))
     else:
         for item in report.findings:
-            print(f"{item['log_id']} {item['place']}: {item['code']}")
-        print(f"{report.records} records, {len(report.findings)} findings", file=sys.stderr)
+            print(f"{where(item)}: {item['code']}: {MEANINGS[item['code']]}")
+        found = f"{many(len(report.findings), 'finding')}" if report.findings else "all holds"
+        print(f"{many(report.records, 'record')}: {found}", file=sys.stderr)
         print("basis: " + ", ".join(f"{name} {count}" for name, count in basis.items()), file=sys.stderr)
         print("signed by: " + (", ".join(f"{name} {count}" for name, count in keys.items()) or "-"), file=sys.stderr)
+    if report.not_shown:
+        print(
+            f"note: of {many(len(report.not_shown), 'more log')} that the anchor names nothing is shown",
+            file=sys.stderr,
+        )
     if not given.trust:
         print("note: --trust was not given; the bundle vouches for its own keys", file=sys.stderr)
     return 1 if report.findings else 0
