@@ -62,7 +62,7 @@ def test_the_example_catalog_is_sound() -> None:
         pytest.param("version: 1.0.0", "version: 1.0", (3, 10), "point", id="a version that YAML takes for a number"),
         pytest.param("version: 1.0.0", "version: one", (3, 10), "version", id="a version that is none"),
         pytest.param("key: a.b\n", "", (1, 1), "key: Field required", id="a field is missing"),
-        pytest.param("key: a.b", "key: a.b\nsize: 3", (3, 7), "size: Extra inputs", id="an unknown field"),
+        pytest.param("key: a.b", "key: a.b\nsize: 3", (3, 7), "size: there is no such field", id="an unknown field"),
         pytest.param("key: a.b", "key: a.b\nkey: c", (3, 1), "stands here twice", id="a key twice"),
         pytest.param("[yes_, no_]", "[]", (4, 19), "at least 1 item", id="no outcome"),
         pytest.param("[yes_, no_]", "[yes, no]", (4, 20), "valid string", id="YAML's yes is a truth value"),
@@ -94,6 +94,18 @@ def test_all_problems_come_at_once(write: Write) -> None:
     with pytest.raises(CatalogError) as caught:
         load_catalog(folder)
     assert [problem.line for problem in caught.value.problems] == [2, 19, 21]
+
+
+def test_a_mistake_is_told_once(write: Write) -> None:
+    """What refers to a document with a mistake is not wrong for that, nor is its lock."""
+    pack = "---\nkind: context_pack\nid: p\nversion: 1.0.0\ndecisions: [a.b, c.d]\n"
+    folder = write(SPEC)
+    (folder / LOCK_FILE).write_text(load_catalog(folder).lock(), encoding="utf-8")
+    _, problems = check_catalog(write(SPEC.replace("mode: none", "mode: some") + pack))
+    assert [problem.message.partition(":")[0] for problem in problems] == [
+        "approval.mode",
+        "there is no decision spec c.d",
+    ]
 
 
 def test_one_name_and_version_twice(write: Write) -> None:

@@ -1,23 +1,25 @@
 """What documents of a catalog say about each other."""
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 
 from tachograph.processors.catalog.catalog import Catalog
 from tachograph.processors.catalog.documents import AnyDocument, ContextPack, DecisionSpec
 from tachograph.schemas.placed_yaml import Step
 
 
-def broken_references(document: AnyDocument, catalog: Catalog) -> Iterator[tuple[tuple[Step, ...], str]]:
-    """Names that lead nowhere, with the place that uses them."""
+def broken_references(
+    document: AnyDocument, catalog: Catalog, unsound: Container[tuple[str, str]] = ()
+) -> Iterator[tuple[tuple[Step, ...], str]]:
+    """Names that lead nowhere, with the place that uses them. ``unsound``: documents that are there, with problems."""
     if isinstance(document, DecisionSpec):
         for place, name in enumerate(document.policies):
-            if not catalog.bundles(name):
+            if not catalog.bundles(name) and ("policy_bundle", name) not in unsound:
                 yield ("policies", place), f"there is no policy bundle {name}"
         yield from _outcomes(document)
     elif isinstance(document, ContextPack):
         keys = {pinned.document.key for pinned in catalog.documents if isinstance(pinned.document, DecisionSpec)}
         for place, key in enumerate(document.decisions):
-            if key not in keys:
+            if key not in keys and ("decision_spec", key) not in unsound:
                 yield ("decisions", place), f"there is no decision spec {key}"
 
 
