@@ -1,7 +1,11 @@
 """Rows of every table, made from the contract: samples for the real servers, any row at all for the pure parts."""
 
+import io
+from collections.abc import Sequence
 from random import Random
 from typing import Any, Final
+
+import fastavro
 
 from tachograph.schemas.wire import Codec, load_catalogue
 
@@ -22,6 +26,13 @@ def sample_row(table: str, number: int, **changes: Any) -> dict[str, Any]:
 def encoded(table: str, row: dict[str, Any]) -> bytes:
     """The row as the worker writes it."""
     return CODEC.encode(f"rows.{table}", row)
+
+
+def avro_file(table: str, rows: Sequence[dict[str, Any]]) -> bytes:
+    """The rows as a file that ClickHouse takes, whoever made them."""
+    file = io.BytesIO()
+    fastavro.writer(file, fastavro.parse_schema(load_catalogue().latest(f"rows.{table}").plain), rows)
+    return file.getvalue()
 
 
 def _sample(node: Any, text: str, number: int) -> Any:

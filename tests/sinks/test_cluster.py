@@ -4,7 +4,6 @@ Replication itself needs a coordinator that the test servers do not have, so on 
 a single server; everything else is what a cluster runs.
 """
 
-import io
 import re
 import subprocess
 import sys
@@ -14,7 +13,6 @@ from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
-import fastavro
 import pytest
 from clickhouse_connect.driver.client import Client
 from pydantic import SecretStr
@@ -24,7 +22,6 @@ from tachograph.deploy.ports import choose_ports
 from tachograph.deploy.state import StateFolder
 from tachograph.schemas.settings import ClickHouseSettings, LocalSettings, Settings
 from tachograph.schemas.tables import TABLES
-from tachograph.schemas.wire import load_catalogue
 from tachograph.sinks.clickhouse.client import connect
 from tachograph.sinks.clickhouse.cluster import BY_TRACE, DEDUPLICATION, EVERYWHERE, SHARD_KEYS, clustered
 from tachograph.sinks.clickhouse.cluster_file import cluster_text
@@ -33,7 +30,7 @@ from tachograph.sinks.clickhouse.shipped import LEDGER_SQL, shipped_migrations
 from tachograph.sinks.clickhouse.statements import statements
 from tachograph.sinks.errors import MigrationFilesError, RowsRefusedError
 from tests.deploy.test_roles import login
-from tests.sinks.rows import sample_row
+from tests.sinks.rows import avro_file, sample_row
 from tests.sinks.running import eventually
 
 FILE = Path(__file__).parents[2] / "deploy" / "clickhouse" / "cluster.sql"
@@ -192,12 +189,6 @@ def _create(shards: list[ClickHouseSettings]) -> None:
         client.close()
 
 
-def _file(table: str, rows: list[dict[str, Any]]) -> bytes:
-    file = io.BytesIO()
-    fastavro.writer(file, fastavro.parse_schema(load_catalogue().latest(f"rows.{table}").plain), rows)
-    return file.getvalue()
-
-
 def _ask(client: Client, sql: str) -> Any:
     return client.query(sql, settings={"distributed_product_mode": "global"}).result_rows
 
@@ -215,17 +206,17 @@ def test_a_cluster_lands_every_row_once_on_the_shard_of_its_trace(shards: list[C
     ]
     with closing(ClickHouseInserts(shards[0])) as inserts:
         for _ in range(3):
-            inserts.insert("tool_calls", list(calls[0]), _file("tool_calls", calls), "token")
+            inserts.insert("tool_calls", list(calls[0]), avro_file("tool_calls", calls), "token")
         poisoned = [row | {"trace_id": f"x{n}"} for n, row in enumerate(calls)]
         poisoned[30]["metadata"] = {"prompt": "hunter2"}
         with pytest.raises(RowsRefusedError) as refused:
-            inserts.insert("tool_calls", list(calls[0]), _file("tool_calls", poisoned), "poisoned")
+            inserts.insert("tool_calls", list(calls[0]), avro_file("tool_calls", poisoned), "poisoned")
         assert "hunter2" not in str(refused.value)
         for table in TABLES:
             if table.name != "tool_calls":
                 rows = [sample_row(table.name, n, tenant_id=f"t{n}") for n in range(8)]
                 for _ in range(2):
-                    inserts.insert(table.name, list(rows[0]), _file(table.name, rows), f"{table.name}:0-8")
+                    inserts.insert(table.name, list(rows[0]), avro_file(table.name, rows), f"{table.name}:0-8")
     by_trace = "SELECT trace_id, count() FROM tachograph.tool_calls_local GROUP BY trace_id"
     on_shard = [dict(_ask(client, by_trace)) for client in clients]
     assert not on_shard[0].keys() & on_shard[1].keys(), "a trace is on one shard"
