@@ -17,6 +17,10 @@ from tachograph.deploy.versions import CLICKHOUSE_VERSION, KAFKA_VERSION
 ROOT = Path(__file__).parents[2]
 PASSWORD = re.compile(r"\$\{(?P<name>\w+):\?.+\}")
 
+OPTIONAL = ("grafana", "prometheus")
+GRAFANA = {"GF_SECURITY_ADMIN_PASSWORD": "TACHOGRAPH_CLICKHOUSE__CONSOLE_PASSWORD"}
+"""Its administrator may ask what the console's account may, so the two have one password."""
+
 STRINGS = {"type": "array", "items": {"type": "string"}, "minItems": 1}
 # What the Compose Specification says of the parts we use, and nothing else: a key that is not here is a slip.
 SERVICE = {
@@ -31,6 +35,7 @@ SERVICE = {
             "required": ["context"],
             "properties": {"context": {"type": "string"}, "dockerfile": {"type": "string"}},
         },
+        "profiles": STRINGS,
         "restart": {"type": "string", "pattern": r"^(no|always|unless-stopped|on-failure(:\d+)?)$"},
         "read_only": {"type": "boolean"},
         "tmpfs": STRINGS,
@@ -100,7 +105,7 @@ def test_names_lead_somewhere(compose: dict[str, Any]) -> None:
         assert set(service.get("depends_on", {})) <= set(services)
         for volume in service.get("volumes", []):
             source = volume.split(":")[0]
-            assert (ROOT / source).is_file() if source.startswith("./") else source in compose["volumes"]
+            assert (ROOT / source).exists() if source.startswith("./") else source in compose["volumes"]
         if build := service.get("build"):
             assert (ROOT / build["context"] / build["dockerfile"]).is_file()
         for name, needed in service.get("depends_on", {}).items():
@@ -162,13 +167,29 @@ def test_passwords_come_from_the_environment_and_must_be_set(compose: dict[str, 
         "sealer": set(),
         "sink": {"TACHOGRAPH_CLICKHOUSE__SINK_PASSWORD"},
         "slo": {"TACHOGRAPH_CLICKHOUSE__CONSOLE_PASSWORD"},
+        "prometheus": set(),
+        "grafana": {"TACHOGRAPH_CLICKHOUSE__CONSOLE_PASSWORD", "GF_SECURITY_ADMIN_PASSWORD"},
     }
     for service in compose["services"].values():
         for key, value in service["environment"].items():
             if key.endswith("_PASSWORD"):
                 match = PASSWORD.fullmatch(value)
                 assert match is not None
-                assert match["name"] == key
+                assert match["name"] == GRAFANA.get(key, key)
+
+
+def test_grafana_is_asked_for(compose: dict[str, Any]) -> None:
+    """Without its profile nothing else starts, and nothing else has to be set."""
+    assert {name for name, service in compose["services"].items() if service.get("profiles") == ["grafana"]} == {
+        "grafana",
+        "prometheus",
+    }
+    assert not any("profiles" in service for name, service in compose["services"].items() if name not in OPTIONAL)
+    for name in OPTIONAL:
+        service = compose["services"][name]
+        assert re.fullmatch(r"[a-z/]+:v?\d+\.\d+\.\d+", service["image"]), "a release, not whatever is the latest"
+        for volume in service["volumes"]:
+            assert volume.endswith(":ro") or volume.split(":")[0] in compose["volumes"]
 
 
 def test_topics_and_tables_come_from_the_same_commands(compose: dict[str, Any]) -> None:
