@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ import pytest
 from clickhouse_connect.driver.client import Client
 from pydantic import SecretStr
 
+from tachograph.deploy.accounts import hashed, users_xml
 from tachograph.deploy.clickhouse import ClickHouseServer
 from tachograph.deploy.ports import choose_ports
 from tachograph.deploy.state import StateFolder
@@ -26,6 +27,7 @@ from tachograph.sinks.clickhouse.client import connect
 from tachograph.sinks.clickhouse.cluster import BY_TRACE, DEDUPLICATION, EVERYWHERE, SHARD_KEYS, clustered
 from tachograph.sinks.clickhouse.cluster_file import cluster_text
 from tachograph.sinks.clickhouse.insert import ClickHouseInserts
+from tachograph.sinks.clickhouse.kept_runs import keep_run, mark_kept_rows, marking
 from tachograph.sinks.clickhouse.shipped import LEDGER_SQL, shipped_migrations
 from tachograph.sinks.clickhouse.statements import statements
 from tachograph.sinks.errors import MigrationFilesError, RowsRefusedError
@@ -134,7 +136,7 @@ def shards(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[ClickHouse
             state.clickhouse.mkdir(parents=True, exist_ok=True)
             server = ClickHouseServer(state, ports)
             server.prepare()
-            _introduce(state.clickhouse, [ports.clickhouse_tcp_port for _, ports in servers])
+            _introduce(state.clickhouse, server.passwords(), [ports.clickhouse_tcp_port for _, ports in servers])
             child = server.child()
             log = stack.enter_context((state.clickhouse / "server.log").open("wb"))
             process = subprocess.Popen(child.argv, stdout=log, stderr=log)
@@ -158,17 +160,13 @@ def shards(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[ClickHouse
         yield found
 
 
-def _introduce(folder: Path, ports: list[int]) -> None:
-    """Name the cluster, and let accounts keep their names between its servers; let migrations make fronts."""
+def _introduce(folder: Path, passwords: Mapping[str, str], ports: list[int]) -> None:
+    """Name the cluster, and give it the accounts of a cluster's servers."""
     replicas = "".join(f"<shard><replica><host>127.0.0.1</host><port>{port}</port></replica></shard>" for port in ports)
     cluster = f"<remote_servers><tachograph><secret>between us</secret>{replicas}</tachograph></remote_servers>"
-    config, users = folder / "config.xml", folder / "users.xml"
+    config = folder / "config.xml"
     config.write_text(config.read_text().replace("</clickhouse>", f"{cluster}</clickhouse>"))
-    grant = "<query>GRANT TABLE ENGINE ON Null</query>"
-    more = "<query>GRANT TABLE ENGINE ON Distributed</query><query>GRANT READ, WRITE ON REMOTE</query>"
-    text = users.read_text().replace(grant, grant + more)
-    # Servers ask each other without a limit of rows, which the console's profile would make a limit of one.
-    users.write_text(re.sub(r"(<max_result_rows>\s*)<min>1</min>", r"\1", text))
+    (folder / "users.xml").write_text(users_xml(hashed(passwords), cluster=True))
 
 
 def _stop(process: "subprocess.Popen[bytes]") -> None:
@@ -190,7 +188,7 @@ def _create(shards: list[ClickHouseSettings]) -> None:
 
 
 def _ask(client: Client, sql: str) -> Any:
-    return client.query(sql, settings={"distributed_product_mode": "global"}).result_rows
+    return client.query(sql).result_rows
 
 
 @pytest.mark.stack
@@ -231,3 +229,39 @@ def test_a_cluster_lands_every_row_once_on_the_shard_of_its_trace(shards: list[C
             assert _ask(client, f"SELECT count() FROM tachograph.{view}")[0][0] > 0, view  # noqa: S608 - our names
         assert _ask(client, "SELECT uniqExact(SpanId) FROM tachograph.otel_traces")[0][0] > 0
         client.close()
+
+
+@pytest.mark.stack
+@pytest.mark.skipif(sys.platform != "linux", reason="needs the local ClickHouse server")
+def test_rows_of_kept_runs_are_marked_on_every_shard(shards: list[ClickHouseSettings]) -> None:
+    """The statement that a cluster is given once, given to each shard: no row of a kept run stays unmarked."""
+    house = shards[0]
+    rows = [
+        sample_row("agent_steps", n, tenant_id="kept", agent_id="a", trace_id=f"t{n}", run_id=f"r{n}")
+        for n in range(20)
+    ]
+    with closing(ClickHouseInserts(house)) as inserts:
+        inserts.insert("agent_steps", list(rows[0]), avro_file("agent_steps", rows), "kept:0-20")
+    for shard in shards:  # the small tables are everywhere, which without replication takes two inserts
+        for run in range(5, 15):
+            keep_run(shard, tenant_id="kept", run_id=f"r{run}", incident="INC-7", kept_by="test")
+    assert mark_kept_rows(house, dry_run=True, cluster="tachograph")["agent_steps"] == 10
+    clients = [connect(shard, shard.migrate_user, shard.migrate_password) for shard in shards]
+    statement = _unreplicated(marking("tachograph", "agent_steps", "tachograph"))
+    for client in clients:
+        client.command(statement, settings={"mutations_sync": 2})
+        client.close()
+    assert mark_kept_rows(house, dry_run=True, cluster="tachograph")["agent_steps"] == 0
+    with closing(connect(house, house.console_user, house.console_password)) as client:
+        kept = _ask(
+            client, "SELECT run_id FROM tachograph.agent_steps WHERE tenant_id = 'kept' AND _kept ORDER BY run_id"
+        )
+    assert {run for (run,) in kept} == {f"r{run}" for run in range(5, 15)}
+
+
+def test_marking_names_the_stored_table_and_the_cluster() -> None:
+    """A front cannot be altered."""
+    assert marking("tachograph", "agent_steps", "c").startswith(
+        "ALTER TABLE `tachograph`.agent_steps_local ON CLUSTER `c` UPDATE _kept = true WHERE"
+    )
+    assert "`tachograph`.agent_steps UPDATE" in marking("tachograph", "agent_steps")

@@ -25,6 +25,13 @@ _ENGINES = (
     "Null",
 )
 
+# What making replicated tables and their fronts takes, on every server of a cluster at once.
+_CLUSTER_GRANTS = (
+    "GRANT CLUSTER ON *.*",
+    "GRANT TABLE ENGINE ON Distributed",
+    "GRANT READ, WRITE ON REMOTE",
+)
+
 # One person's query may not take the machine away from the sink. Each is also the most that a query may ask for; the
 # least is 1, because 0 would mean no limit.
 CONSOLE_LIMITS: Mapping[str, int] = {
@@ -101,12 +108,12 @@ def from_environment(account: Account) -> ET.Element:
     return ET.Element("password", {"from_env": account.password_variable})
 
 
-def users_xml(secret: Secret, networks: Sequence[str] = LOOPBACK_ONLY) -> str:
-    """The whole file. Only ``networks`` may log in."""
+def users_xml(secret: Secret, networks: Sequence[str] = LOOPBACK_ONLY, *, cluster: bool = False) -> str:
+    """The whole file. Only ``networks`` may log in. ``cluster`` is for servers that are several."""
     root = ET.Element("clickhouse")
     profiles = ET.SubElement(root, "profiles")
     ET.SubElement(profiles, "default")
-    _console_profile(ET.SubElement(profiles, "console"))
+    _console_profile(ET.SubElement(profiles, "console"), cluster=cluster)
     quotas = ET.SubElement(root, "quotas")
     ET.SubElement(quotas, "default")
     interval = ET.SubElement(ET.SubElement(quotas, "engine"), "interval")
@@ -117,18 +124,24 @@ def users_xml(secret: Secret, networks: Sequence[str] = LOOPBACK_ONLY) -> str:
     _add_user(users, "default", engine, ET.Element("password"), LOOPBACK_ONLY)
     for account in ACCOUNTS:
         _add_user(users, account.user, account, secret(account), networks)
+        if cluster and account.role == "migrate":
+            _grant(users[-1], _CLUSTER_GRANTS)
     ET.indent(root)
     return ET.tostring(root, encoding="unicode") + "\n"
 
 
-def _console_profile(profile: ET.Element) -> None:
+def _console_profile(profile: ET.Element, *, cluster: bool) -> None:
     # 2: reads only, but may lower its own limits, which drivers do by themselves.
     ET.SubElement(profile, "readonly").text = "2"
+    if cluster:  # a question about two tables of several shards asks the other table of all shards
+        ET.SubElement(profile, "distributed_product_mode").text = "global"
     constraints = ET.Element("constraints")
     for name, most in CONSOLE_LIMITS.items():
         ET.SubElement(profile, name).text = str(most)
         constraint = ET.SubElement(constraints, name)
-        ET.SubElement(constraint, "min").text = "1"
+        # Servers ask each other without a limit of rows, which a least of one would make a limit of one.
+        if not (cluster and name == "max_result_rows"):
+            ET.SubElement(constraint, "min").text = "1"
         ET.SubElement(constraint, "max").text = str(most)
     profile.append(constraints)
 
@@ -141,6 +154,12 @@ def _add_user(users: ET.Element, name: str, account: Account, secret: ET.Element
         ET.SubElement(allowed, "ip").text = network
     ET.SubElement(user, "profile").text = account.profile
     ET.SubElement(user, "quota").text = account.quota
-    granted = ET.SubElement(user, "grants")
-    for grant in account.grants:
+    ET.SubElement(user, "grants")
+    _grant(user, account.grants)
+
+
+def _grant(user: ET.Element, grants: Sequence[str]) -> None:
+    granted = user.find("grants")
+    assert granted is not None
+    for grant in grants:
         ET.SubElement(granted, "query").text = grant

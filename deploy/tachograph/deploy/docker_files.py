@@ -1,4 +1,4 @@
-"""Write the files that ``docker-compose.yml`` mounts.
+"""Write the files that ``docker-compose.yml`` mounts, and the accounts of a cluster's servers.
 
 ``python -m tachograph.deploy.docker_files deploy/clickhouse``
 """
@@ -12,7 +12,11 @@ from tachograph.deploy.clickhouse_config import docker_config
 
 def docker_files() -> dict[str, str]:
     """Content of each file by its name. Between containers, addresses are not known beforehand."""
-    return {"config.xml": docker_config(), "users.xml": users_xml(from_environment, ANYWHERE)}
+    return {
+        "config.xml": docker_config(),
+        "users.xml": users_xml(from_environment, ANYWHERE),
+        "cluster-users.xml": users_xml(from_environment, ANYWHERE, cluster=True),
+    }
 
 
 if __name__ == "__main__":

@@ -40,15 +40,21 @@ def report(*, as_json: JsonFlag = False) -> None:
         note("some rows of kept runs are not marked yet and would expire: run `tachograph retention apply`")
 
 
+Cluster = Annotated[
+    str | None, typer.Option("--cluster", metavar="NAME", help="Mark them on every shard of this cluster.")
+]
+
+
 def apply(
     *,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Count what would be marked and change nothing.")] = False,
+    cluster: Cluster = None,
     as_json: JsonFlag = False,
 ) -> None:
     """Mark the rows of runs that are kept for good, so that they do not expire. Run it once a day."""
     from tachograph.sinks.clickhouse.kept_runs import mark_kept_rows  # noqa: PLC0415 - as above
 
-    marked = mark_kept_rows(load_settings().clickhouse, dry_run=dry_run)
+    marked = mark_kept_rows(load_settings().clickhouse, dry_run=dry_run, cluster=cluster)
     if as_json:
         print_json({"dry_run": dry_run, "rows": dict(marked)})
     else:
@@ -61,6 +67,7 @@ def hold(
     *,
     incident: Annotated[str, typer.Option(help="Incident that it is linked to.")],
     tenant: Annotated[str, typer.Option(help="Whose run it is. [default: your tenant]")] = "",
+    cluster: Cluster = None,
 ) -> None:
     """Keep everything recorded in a run for good, because of an incident. There is no way back."""
     from tachograph.sinks.clickhouse.kept_runs import keep_run, mark_kept_rows  # noqa: PLC0415 - as above
@@ -75,7 +82,7 @@ def hold(
     if not known:
         raise ConfigError(f"no run of that name landed for tenant {tenant_id}: see `tachograph runs`, or give --tenant")
     keep_run(settings.clickhouse, tenant_id=tenant_id, run_id=run, incident=incident, kept_by=getpass.getuser())
-    marked = sum(mark_kept_rows(settings.clickhouse).values())
+    marked = sum(mark_kept_rows(settings.clickhouse, cluster=cluster).values())
     note(f"kept: its rows no longer expire ({marked:,} rows marked)")
 
 

@@ -66,13 +66,13 @@ def _clustered(statement: str, cluster: str, database: str) -> tuple[str, str | 
     if (found := _TABLE.match(statement)) is not None:
         table = found["table"]
         body = _WINDOW.sub(DEDUPLICATION, _replicated(statement[found.end() :], table, database))
-        return f"CREATE TABLE IF NOT EXISTS {found['database']}.{_stored(table)} ON CLUSTER {cluster}{body}", _fronted(
+        return f"CREATE TABLE IF NOT EXISTS {found['database']}.{stored(table)} ON CLUSTER {cluster}{body}", _fronted(
             table
         )
     if (found := _ALTER.match(statement)) is not None:
         table = found["table"]
         body = _WINDOW.sub(DEDUPLICATION, statement[found.end() :])
-        return f"ALTER TABLE {found['database']}.{_stored(table)} ON CLUSTER {cluster}{body}", _fronted(table)
+        return f"ALTER TABLE {found['database']}.{stored(table)} ON CLUSTER {cluster}{body}", _fronted(table)
     if (found := _FEED.match(statement)) is not None:
         head = found[0].replace(f".{found['view']} TO", f".{found['view']} ON CLUSTER {cluster} TO", 1)
         return _on_shard(head + statement[found.end() :]), None
@@ -87,7 +87,7 @@ def _replicated(body: str, table: str, database: str) -> str:
     def engine(found: "re.Match[str]") -> str:
         where = "all" if table in EVERYWHERE else "{shard}"
         replica = "{shard}-{replica}" if table in EVERYWHERE else "{replica}"
-        path = f"'/clickhouse/tables/{where}/{database}/{_stored(table)}', '{replica}'"
+        path = f"'/clickhouse/tables/{where}/{database}/{stored(table)}', '{replica}'"
         more = f", {found['arguments']}" if found["arguments"] else ""
         return f"ENGINE = Replicated{found['engine']}({path}{more})"
 
@@ -99,18 +99,19 @@ def _replicated(body: str, table: str, database: str) -> str:
 
 def _on_shard(statement: str) -> str:
     """A feed reads and writes what its own server stores."""
-    return re.sub(r"\b(TO|FROM) (`\w+`)\.(\w+)", lambda found: f"{found[1]} {found[2]}.{_stored(found[3])}", statement)
+    return re.sub(r"\b(TO|FROM) (`\w+`)\.(\w+)", lambda found: f"{found[1]} {found[2]}.{stored(found[3])}", statement)
 
 
 def _front(table: str, cluster: str, database: str) -> str:
     name = quoted_identifier(database)
     return (
-        f"CREATE OR REPLACE TABLE {name}.{table} ON CLUSTER {cluster} AS {name}.{_stored(table)}\n"
-        f"ENGINE = Distributed({cluster}, {name}, {_stored(table)}, {SHARD_KEYS.get(table, BY_TRACE)})"
+        f"CREATE OR REPLACE TABLE {name}.{table} ON CLUSTER {cluster} AS {name}.{stored(table)}\n"
+        f"ENGINE = Distributed({cluster}, {name}, {stored(table)}, {SHARD_KEYS.get(table, BY_TRACE)})"
     )
 
 
-def _stored(table: str) -> str:
+def stored(table: str) -> str:
+    """The table that holds rows, of which sinks and people see the front."""
     return table if table in EVERYWHERE else f"{table}_local"
 
 
