@@ -376,6 +376,7 @@ def test_agent_quality_signal() -> None:
                     "value": True,
                     "weight": 0.9,
                     "metadata": {"result_count": "4"},
+                    "record_id": "dr_1",
                 },
             )
         ]

@@ -121,3 +121,22 @@ def test_privacy_refusals_raise_in_strict_mode_only() -> None:
             run.record_quality_signal(**SIGNAL, metadata={"prompt": "x"})
     with make_tracer().start_run() as run:
         assert run.record_decision(**DECISION, metadata={"prompt": "x"})
+
+
+@pytest.mark.parametrize(("code", "value"), [("accepted", True), ("corrected", False), ("rejected", False)])
+def test_feedback_names_the_decision_it_is_about(code: str, value: bool) -> None:
+    """Said in a later run, of a record of an earlier one."""
+    publisher = InMemoryPublisher()
+    with make_tracer(publisher).start_run() as run:
+        assert run.feedback("dr_1", code, metadata={"source": "chargeback"})
+        run.record_quality_signal(signal_type="tool_success", signal_code="first_attempt", value=True)
+    validated(publisher)
+    said, plain = publisher.of("AgentQualitySignal")
+    assert (said["record_id"], said["signal_type"], said["signal_code"]) == ("dr_1", "user_feedback", code)
+    assert (said["value"], said["metadata"], plain["record_id"]) == (value, {"source": "chargeback"}, None)
+
+
+def test_feedback_has_three_words() -> None:
+    """Another is refused: it could not be counted."""
+    with make_tracer().start_run() as run, pytest.raises(RecordRefusedError, match="accepted, corrected, rejected"):
+        run.feedback("dr_1", "meh")

@@ -177,6 +177,7 @@ AGENT_QUALITY_SIGNAL = models.AgentQualitySignal(
     value=True,
     weight=0.9,
     metadata={"result_count": 4},
+    record_id="dr_1",
 )
 
 CONTEXT_MANIFEST = models.ContextManifest(

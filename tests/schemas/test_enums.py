@@ -35,8 +35,8 @@ from tachograph.schemas.enums import REASON_CODES, SIGNAL_CODES, DecisionType, S
         pytest.param(
             enums.SignalType,
             "schema_valid empty_retrieval tool_success tool_failure retry_occurred latency_threshold token_usage "
-            "privacy_rejected",
-            id="signal type, and our own privacy_rejected",
+            "privacy_rejected user_feedback",
+            id="signal type, and our own privacy_rejected and user_feedback",
         ),
         pytest.param(
             enums.RecordStatus, "DECIDED DEFERRED REJECTED ESCALATED IN_FLIGHT CLOSED", id="status of a record"

@@ -43,6 +43,7 @@ def signal_body(
     weight: float | None,
     step_id: str | None,
     metadata: Mapping[str, Any] | None,
+    record_id: str | None = None,
 ) -> dict[str, Any]:
     """A fact correlated with the quality of an outcome."""
     kind = checks.member("signal_type", signal_type, SignalType)
@@ -56,4 +57,5 @@ def signal_body(
         "value": value,
         "weight": checks.fraction("weight", weight),
         "metadata": recorder.metadata(metadata),
+        "record_id": checks.maybe_name(record_id, recorder.label),
     }

@@ -147,6 +147,7 @@ class Recorder:
                     "value": True,
                     "weight": None,
                     "metadata": {"key": labels[0], "count": len(labels)},
+                    "record_id": None,
                 },
             )
 

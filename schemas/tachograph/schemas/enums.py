@@ -251,6 +251,8 @@ class SignalType(StrEnum):
     TOKEN_USAGE = "token_usage"  # noqa: S105 - a kind of signal, not a password
     PRIVACY_REJECTED = "privacy_rejected"
     """Our own: the recorder refused a metadata key."""
+    USER_FEEDBACK = "user_feedback"
+    """Our own: what a person, or a system after us, said of an outcome."""
 
 
 REASON_CODES: Final[dict[DecisionType, frozenset[str]]] = {
@@ -280,6 +282,7 @@ SIGNAL_CODES: Final[dict[SignalType, frozenset[str]]] = {
     SignalType.LATENCY_THRESHOLD: frozenset({"under_threshold", "over_threshold"}),
     SignalType.TOKEN_USAGE: frozenset({"within_budget", "over_budget"}),
     SignalType.PRIVACY_REJECTED: frozenset({"blocked_key", "not_primitive", "too_long"}),
+    SignalType.USER_FEEDBACK: frozenset({"accepted", "corrected", "rejected"}),
 }
 """Signal codes by signal type: a code of another type is an error."""
 

@@ -7,7 +7,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
+from tachograph.console.cli.app import app
 from tachograph.processors.evaluate import Evaluator, RulePackError, RulePacks, RunFacts
 from tachograph.processors.evaluate.catalog import default_folder
 from tachograph.processors.evaluate.packs import read_pack
@@ -42,6 +44,12 @@ GOOD = HEAD + "- id: no_emojis\n  check: no_emojis\n"
         pytest.param(HEAD + "- id: a\n  check: no_emojis\n  severity: bad\n", 6, "one of info", id="bad severity"),
         pytest.param(HEAD + "- id: a\n  check: no_emojis\n  kind: slo\n", 6, "one of alignment", id="bad kind"),
         pytest.param(HEAD + "- id: a\n  check: no_emojis\n  message: ''\n", 6, "'message' is", id="empty message"),
+        pytest.param(
+            HEAD + "- id: a\n  check: no_emojis\n  learned_from: dr_1\n", 6, "list of ids", id="a record, not a list"
+        ),
+        pytest.param(
+            HEAD + "- id: a\n  check: no_emojis\n  learned_from: [x, x]\n", 6, "each once", id="a record twice"
+        ),
         pytest.param(HEAD + "- id: a\n  check: max_length\n", 5, "needs 'characters'", id="argument missing"),
         pytest.param(HEAD + "- id: a\n  check: max_length\n  with: 5\n", 6, "map of arguments", id="with is no map"),
         pytest.param(
@@ -153,3 +161,15 @@ def test_the_command_lists_checks() -> None:
     """Whoever writes rules can see what there is."""
     listed = json.loads(_rules("list", "--json").stdout)
     assert {"no_secrets", "paths_within"} <= {row["check"] for row in listed}
+
+
+def test_a_rule_says_which_records_taught_it(tmp_path: Path) -> None:
+    """It links back to decisions, in the pack and in what `tachograph rules check` prints."""
+    (tmp_path / "a.yaml").write_text(GOOD + "  learned_from: [dr_1, dr_2]\n")
+    pack, problems = read_pack((tmp_path / "a.yaml").read_text(), "a.yaml")
+    assert problems == []
+    assert pack is not None
+    assert [(rule.id, rule.learned_from) for rule in pack.rules] == [("no_emojis", ("dr_1", "dr_2"))]
+    answer = CliRunner().invoke(app, ["rules", "check", str(tmp_path), "--json"])
+    assert json.loads(answer.stdout)["packs"][0]["learned_from"] == {"no_emojis": ["dr_1", "dr_2"]}
+    assert "dr_2" in CliRunner().invoke(app, ["rules", "check", str(tmp_path)]).stdout

@@ -33,7 +33,15 @@ def check(
     if as_json:
         print_json(
             {
-                "packs": [{"pack": pack.name, "version": pack.version, "rules": len(pack.rules)} for pack in packs],
+                "packs": [
+                    {
+                        "pack": pack.name,
+                        "version": pack.version,
+                        "rules": len(pack.rules),
+                        "learned_from": {rule.id: rule.learned_from for rule in pack.rules if rule.learned_from},
+                    }
+                    for pack in packs
+                ],
                 "problems": [asdict(problem) for problem in problems],
             }
         )
@@ -42,6 +50,9 @@ def check(
             typer.echo(str(problem))
         if not problems:
             print_table(["pack", "version", "rules"], [[pack.name, pack.version, len(pack.rules)] for pack in packs])
+            learned = [[rule.id, record] for pack in packs for rule in pack.rules for record in rule.learned_from]
+            if learned:
+                print_table(["rule", "learned from record"], learned)
     if problems:
         note(f"{len(problems)} problems; docs/evaluation.md shows how a rule pack is written")
         raise typer.Exit(EXIT_FAILED)

@@ -11,7 +11,7 @@ from tachograph.schemas.enums import ActionType, Environment
 from tachograph.schemas.placed_yaml import Document, Problem, Value, read_text
 
 _PACK_KEYS: Final = ("pack", "version", "description", "rules")
-_RULE_KEYS: Final = ("id", "check", "cel", "with", "kind", "severity", "message", "when")
+_RULE_KEYS: Final = ("id", "check", "cel", "with", "kind", "severity", "message", "when", "learned_from")
 _WHEN: Final[dict[str, tuple[str, ...]]] = {
     "environments": tuple(Environment),
     "actions": tuple(ActionType),
@@ -34,6 +34,8 @@ class Rule(NamedTuple):
     actions: frozenset[str] = frozenset()
     agents: tuple[str, ...] = ()
     """Globs. Empty in all three: everywhere, always, everybody."""
+    learned_from: tuple[str, ...] = ()
+    """Decision records that taught it."""
 
 
 class RulePack(NamedTuple):
@@ -104,6 +106,7 @@ class _Reader:
             frozenset(when.get("environments", ())),
             frozenset(when.get("actions", ())),
             tuple(when.get("agents", ())),
+            self._records(members.get("learned_from")),
         )
 
     def _function(self, value: Value) -> tuple[CheckFunction, Side, str] | None:
@@ -157,6 +160,16 @@ class _Reader:
                     self._wrong(item, f"'{name}' holds {', '.join(choices)}")
             found[name] = [item.data for item in items if isinstance(item.data, str)]
         return found
+
+    def _records(self, value: Value | None) -> tuple[str, ...]:
+        if value is None:
+            return ()
+        listed = value.data if isinstance(value.data, list) else []
+        names = [item.data for item in listed if isinstance(item.data, str) and 0 < len(item.data) <= 256]  # noqa: PLR2004 - an id
+        if not names or len(names) < len(listed) or len(set(names)) < len(names):
+            self._wrong(value, "'learned_from' is a list of ids of decision records, each once")
+            return ()
+        return tuple(names)
 
     def _message(self, value: Value | None) -> str:
         if value is None:

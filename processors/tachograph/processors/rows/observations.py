@@ -37,6 +37,7 @@ def agent_quality_signal(record: Record, append_time: int) -> Rows:
                 "value": record["value"],
                 "weight": record["weight"],
                 "metadata": metadata_text(record["metadata"]),
+                "record_id": record.get("record_id"),
             },
         )
     ]

@@ -71,12 +71,15 @@ class ObservingRun(RunCore):
         weight: float | None = None,
         step_id: str | None = None,
         metadata: Mapping[str, Any] | None = None,
+        record_id: str | None = None,
     ) -> str | None:
         """A fact correlated with the quality of the outcome. The step is the current one unless given.
 
         ::
 
             run.record_quality_signal(signal_type="schema_valid", signal_code="full_match", value=True, weight=0.9)
+
+        ``record_id`` names the decision record that the fact is about, also one of an earlier run.
         """
         return self.recorder.record(
             "AgentQualitySignal",
@@ -88,7 +91,26 @@ class ObservingRun(RunCore):
                 weight=weight,
                 step_id=self._step_id(step_id),
                 metadata=metadata,
+                record_id=record_id,
             ),
+        )
+
+    def feedback(
+        self, record_id: str, code: str, *, weight: float | None = None, metadata: Mapping[str, Any] | None = None
+    ) -> str | None:
+        """What a person, or a system after us, said of a decision: accepted, corrected or rejected.
+
+        ::
+
+            run.feedback("dr_2026_05_09_a17", "rejected", metadata={"source": "chargeback"})
+        """
+        return self.record_quality_signal(
+            signal_type=SignalType.USER_FEEDBACK,
+            signal_code=code,
+            value=code == "accepted",
+            weight=weight,
+            metadata=metadata,
+            record_id=record_id,
         )
 
     def deciding(

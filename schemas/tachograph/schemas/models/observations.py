@@ -38,6 +38,8 @@ class AgentQualitySignal(Record):
     value: bool
     weight: Fraction | None = None
     metadata: Metadata = Field(default_factory=dict)
+    record_id: Identifier | None = None
+    """Decision record that the fact is about: what was decided then, this run says now."""
 
     @model_validator(mode="after")
     def _code_belongs_to_type(self) -> "AgentQualitySignal":

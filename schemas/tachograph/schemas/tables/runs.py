@@ -119,5 +119,6 @@ AGENT_QUALITY_SIGNALS: Final = Table(
         Column("value", FLAG, "Whether it holds."),
         Column("weight", MAYBE_FLOAT, "Between 0 and 1."),
         METADATA_COLUMN,
+        Column("record_id", MAYBE_TEXT, "Decision record that the fact is about."),
     ),
 )
