@@ -254,7 +254,7 @@ def notes_in(text: str) -> list[str]:
 def follow(found: bytes, index: int, size: int, path: list[bytes]) -> bytes | None:
     """Root that a path leads to from a leaf at a place under a tree of a size (RFC 9162, 2.1.3.2)."""
     place, last = index, size - 1
-    if not 0 <= index < size or any(len(item) != 32 for item in path):
+    if not 0 <= index < size or any(len(item) != 32 for item in (found, *path)):
         return None
     for item in path:
         if last == 0:
@@ -271,12 +271,15 @@ def follow(found: bytes, index: int, size: int, path: list[bytes]) -> bytes | No
 
 def grew(old: Head, new: Head, path: list[bytes]) -> bool:
     """Tell whether the new tree begins with the old one (RFC 9162, 2.1.4.2)."""
-    if not 0 <= old[0] <= new[0] or any(len(item) != 32 for item in (old[1], new[1], *path)):
+    if not 0 <= old[0] <= new[0]:
         return False
-    if old[0] == new[0]:
+    if 0 < old[0] == new[0]:
         return not path and old[1] == new[1]
+    if any(len(item) != 32 for item in (old[1], new[1], *path)):
+        return False
     if old[0] == 0:
-        return not path and old[1] == hashlib.sha256().digest()
+        empty = hashlib.sha256().digest()
+        return not path and old[1] == empty and (new[0] > 0 or new[1] == empty)
     nodes = [old[1], *path] if old[0] & (old[0] - 1) == 0 else path
     if not nodes:
         return False

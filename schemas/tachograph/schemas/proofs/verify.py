@@ -35,13 +35,17 @@ def verify_inclusion(leaf: bytes, index: int, size: int, proof: Sequence[bytes],
 
 def verify_consistency(old: int, new: int, proof: Sequence[bytes], old_root: bytes, new_root: bytes) -> None:
     """Check that one tree begins with another; a `ProofError` says what does not hold."""
-    _hashes(old_root, new_root, *proof)
     if not 0 <= old <= new:
         raise ProofError(f"a tree of {old} leaves is not the beginning of one of {new}")
-    if old in (0, new):
-        if proof:
-            raise ProofError("the consistency proof is too long")
-        _same(old_root, EMPTY_ROOT if old == 0 else new_root, "two trees of one size have different roots")
+    if old in (0, new) and proof:
+        raise ProofError("the consistency proof is too long")
+    if 0 < old == new:
+        _same(old_root, new_root, "two trees of one size have different roots")
+        return
+    _hashes(old_root, new_root, *proof)
+    if old == 0:
+        _same(old_root, EMPTY_ROOT, "the tree without leaves has one root, and this is another")
+        _same(EMPTY_ROOT if new else new_root, EMPTY_ROOT, "two trees of one size have different roots")
         return
     was, now = _both_roots(old, new, proof, old_root)
     _same(was, old_root, "the consistency proof leads to another old root")
