@@ -50,5 +50,5 @@ def _side(name: str, result: SideResult) -> Row:
     return {
         f"{name}_status": result.status,
         f"{name}_score": result.score,
-        f"{name}_checks": [check._asdict() for check in result.checks],
+        f"{name}_checks": result.checks,
     }

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from io import BytesIO
 from typing import Any, NamedTuple
 
-from fastavro import parse_schema, schemaless_reader, schemaless_writer
+from fastavro import parse_schema, schemaless_reader
 
 from tachograph.schemas.errors import (
     EncodeError,
@@ -17,6 +17,7 @@ from tachograph.schemas.errors import (
 from tachograph.schemas.wire.catalogue import Catalogue, load_catalogue, without_logical_types
 from tachograph.schemas.wire.framing import Framing, confluent_id, confluent_prefix, split
 from tachograph.schemas.wire.registry import SchemaRegistry
+from tachograph.schemas.wire.writers import Writer, compile_writer
 
 
 class Decoded(NamedTuple):
@@ -45,19 +46,16 @@ class Codec:
         self._catalogue = catalogue or load_catalogue()
         self._registry = registry
         self._readers: dict[bytes, _Reader] = {}
-        self._writers: dict[str, tuple[bytes, Any]] = {}
+        self._writers: dict[str, Writer] = {}
 
     def encode(self, name: str, record: dict[str, Any]) -> bytes:
         """Bytes of a record of type ``name``. Raises EncodeError if a value does not fit."""
-        prefix, schema = self._writers.get(name) or self._new_writer(name)
-        out = BytesIO()
-        out.write(prefix)
+        write = self._writers.get(name) or self._new_writer(name)
         try:
-            schemaless_writer(out, schema, record)
+            return write(record)
         except Exception as error:  # noqa: BLE001 - whatever it is, the value did not fit
-            # The library's message quotes the value; ours must not.
+            # Its message may quote the value; ours must not.
             raise EncodeError(f"a {name} does not fit its schema ({type(error).__name__})") from None
-        return out.getvalue()
 
     def decode(self, value: bytes | None) -> Decoded:
         """The record in ``value``. Raises a WireError that says what is wrong with the bytes."""
@@ -89,14 +87,14 @@ class Codec:
         framing, prefix = split(value)
         return (self._readers.get(prefix) or self._new_reader(framing, prefix)).name
 
-    def _new_writer(self, name: str) -> tuple[bytes, Any]:
+    def _new_writer(self, name: str) -> Writer:
         latest = self._catalogue.latest(name)
         prefix = latest.prefix
         if self._registry is not None:
             # Subject by record name: one topic carries many types.
             prefix = confluent_prefix(self._registry.id_of(f"tachograph.{name}", latest.schema))
-        self._writers[name] = (prefix, latest.plain)
-        return prefix, latest.plain
+        writer = self._writers[name] = compile_writer(latest.schema, prefix)
+        return writer
 
     def _new_reader(self, framing: Framing, prefix: bytes) -> _Reader:
         if framing is Framing.SINGLE_OBJECT:
