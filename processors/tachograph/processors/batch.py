@@ -50,6 +50,8 @@ class Batch:
     """Runs to delete, by partition."""
     next_offsets: dict[int, int] = field(default_factory=dict)
     """Offset after the last record, by partition: what may be committed once all of the above is stored."""
+    newest: dict[int, int] = field(default_factory=dict)
+    """Broker time of the last record, by partition."""
     records: Counter[str] = field(default_factory=Counter)
     dead_letters: Counter[str] = field(default_factory=Counter)
     repeats: int = 0
@@ -75,16 +77,23 @@ class BatchProcessor:
         Raises DeadLetterLimitError, and nothing else that an input could cause.
         """
         batch = Batch()
-        newest: dict[int, int] = {}
+        self.extend(batch, records, runs_of)
+        self.close(batch, runs_of)
+        return batch
+
+    def extend(self, batch: Batch, records: Iterable[RawRecord], runs_of: Callable[[int], Runs]) -> None:
+        """Apply the next records of a batch."""
         for raw in records:
             partition = raw.partition
             dead = self._one(raw, runs_of(partition), batch)
             batch.next_offsets[partition] = raw.offset + 1
-            newest[partition] = raw.append_time
+            batch.newest[partition] = raw.append_time
             self._limits.record(partition, dead=dead)
-        for partition, now in newest.items():
+
+    def close(self, batch: Batch, runs_of: Callable[[int], Runs]) -> None:
+        """There are no more records: forget the runs whose time is over."""
+        for partition, now in batch.newest.items():
             _forget(partition, runs_of(partition), now, batch)
-        return batch
 
     def _one(self, raw: RawRecord, runs: Runs, batch: Batch) -> bool:
         """Handle one record. Returns whether it became a dead letter."""

@@ -60,11 +60,16 @@ class Outputs:
         self._producer = Producer(_config(settings) | {"on_delivery": self._on_delivery}, logger=log)
 
     async def store(self, messages: Iterable[Message]) -> None:
-        """Write messages, in order, and return when the broker has acknowledged all of them.
+        """Write messages, in order, and return when the broker has acknowledged these and all before them.
 
         The event loop goes on meanwhile. After an OutputsNotStoredError some of them may have been written; none may
         be counted on.
         """
+        await self.hand_over(messages)
+        self._check(await self._in_thread(self._producer.flush, self._timeout_s))
+
+    async def hand_over(self, messages: Iterable[Message]) -> None:
+        """Begin to write messages: the producer's own threads pack and send them. Nothing may be counted on yet."""
         produce = self._producer.produce
         for topic, partition, key, value, headers in messages:
             while True:
@@ -74,7 +79,6 @@ class Outputs:
                 except BufferError:
                     await self._in_thread(self._producer.poll, _FULL_QUEUE_WAIT_S)
                     self._check(0)
-        self._check(await self._in_thread(self._producer.flush, self._timeout_s))
 
     async def _in_thread(self, call: Any, *arguments: float) -> int:
         done: int = await asyncio.get_running_loop().run_in_executor(self._thread, call, *arguments)

@@ -34,6 +34,8 @@ from tachograph.processors.table import RunTable
 from tachograph.schemas.settings import WorkerSettings
 
 _MICROS: Final = 1_000_000
+_PART: Final = 250
+"""Records applied without a pause: about 50 ms."""
 
 log = logging.getLogger(__name__)
 
@@ -127,8 +129,7 @@ class Worker:
         records, runs, reread = self._admit(events)
         self._table.in_hand = set(runs)
         try:
-            batch = self._processor.run(records, runs.__getitem__)
-            await self._outputs.store(self._unwritten(batch))
+            batch = await self._process(records, runs)
             await self._outputs.store(self._state_messages(batch, runs))
             for partition, next_offset in batch.next_offsets.items():
                 if self._table.runs(partition) is runs[partition]:
@@ -141,6 +142,23 @@ class Worker:
         finally:
             self._table.in_hand = set()
         self._metrics.add(batch, perf_counter() - started)
+
+    async def _process(self, records: list[RawRecord], runs: dict[int, Runs]) -> Batch:
+        """Apply records, and store what comes of them. The producer writes the outputs of one part during the next."""
+        batch = Batch()
+        for start in range(0, len(records), _PART):
+            made = len(batch.messages)
+            self._processor.extend(batch, records[start : start + _PART], runs.__getitem__)
+            if self._written:
+                batch.messages[made:] = unwritten(batch.messages[made:], self._written)
+            await self._outputs.hand_over(batch.messages[made:])
+            await asyncio.sleep(0)  # the next records come in meanwhile, and somebody may ask how things stand
+        self._processor.close(batch, runs.__getitem__)
+        for partition, next_offset in batch.next_offsets.items():
+            if next_offset >= self._written.get(partition, next_offset):
+                self._written.pop(partition, None)
+        await self._outputs.store(())
+        return batch
 
     async def _sweep(self, *_args: Any) -> None:
         """Look after runs that fell silent, between two batches."""
@@ -209,15 +227,6 @@ class Worker:
             elif verdict is Verdict.REREAD:
                 reread[partition] = self._continuity.expected(partition) or 0
         return records, runs, reread
-
-    def _unwritten(self, batch: Batch) -> list[Message]:
-        if not self._written:
-            return batch.messages
-        batch.messages = unwritten(batch.messages, self._written)
-        for partition, next_offset in batch.next_offsets.items():
-            if next_offset >= self._written.get(partition, next_offset):
-                self._written.pop(partition, None)
-        return batch.messages
 
     def _state_messages(self, batch: Batch, runs: dict[int, Runs]) -> Iterator[Message]:
         changelog = self._table.changelog_topic_name
