@@ -24,6 +24,11 @@ def state_bytes(value: Any) -> int:
     return len(orjson.dumps(value))
 
 
+def packed(value: Any) -> bytes:
+    """A value as it stands in a state, to be kept. A copy: what the library returns holds on to its whole buffer."""
+    return bytes(memoryview(orjson.dumps(value)))
+
+
 def require_short_ids(record: dict[str, Any]) -> None:
     """Raise IdTooLongError if an id that names the run or the record is longer than an id can be."""
     for name in _IDS:

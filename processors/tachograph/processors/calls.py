@@ -1,8 +1,14 @@
-"""A tool call while its parts come in, and the one row it becomes. Any order of the parts gives the same row."""
+"""A tool call while its parts come in, and the one row it becomes. Any order of the parts gives the same row.
+
+The parts wait as the JSON that they are in the run's state: a third of what dicts take, and measured and saved without
+being written again.
+"""
 
 from typing import Any, Final
 
-from tachograph.processors.bounds import state_bytes
+import orjson
+
+from tachograph.processors.bounds import packed, state_bytes
 from tachograph.processors.rows.shared import Row
 
 _LEGS: Final = ("pre", "post", "result")
@@ -18,11 +24,11 @@ class Call:
     def __init__(self, since: int) -> None:
         self.since = since
         """Broker time of the first part that arrived."""
-        self.legs: dict[str, Row] = {}
+        self.legs: dict[str, bytes] = {}
         """Rows of the pre, post and result legs, as they came."""
-        self.request: Row | None = None
+        self.request: bytes | None = None
         """That a model asked for it: the event's identity, the tool, its arguments."""
-        self.handed: Row | None = None
+        self.handed: bytes | None = None
         """That an event lists its result: the event's identity, and the result."""
         self.bytes: int = 0
         """What its id and its parts take in a state."""
@@ -49,7 +55,8 @@ class Call:
 
     def row(self, tool_use_id: str, attribution: list[str], closed_by: str) -> Row:
         """The row of ``tool_calls``."""
-        legs, request, handed = self.legs, self.request, self.handed
+        legs: dict[str, Row] = {leg: orjson.loads(row) for leg, row in self.legs.items()}
+        request, handed = _read(self.request), _read(self.handed)
         newest = next((legs[leg] for leg in _NEWEST_FIRST if leg in legs), None)
         base: Row = newest if newest is not None else _without_legs(tool_use_id, request, handed)
         missing = self.missing()
@@ -97,16 +104,27 @@ class Call:
 
     def to_json(self) -> list[Any]:
         """As part of a state."""
-        return [self.since, self.legs, self.request, self.handed]
+        legs = {leg: orjson.Fragment(row) for leg, row in self.legs.items()}
+        return [self.since, legs, _as_is(self.request), _as_is(self.handed)]
 
     @classmethod
     def from_json(cls, call_id: str, value: list[Any]) -> "Call":
         """Read :meth:`to_json` back."""
         call = cls(value[0])
-        call.legs, call.request, call.handed = value[1], value[2], value[3]
+        call.legs = {leg: packed(row) for leg, row in value[1].items()}
+        call.request, call.handed = (None if part is None else packed(part) for part in value[2:])
         parts = (*call.legs.values(), call.request, call.handed)
-        call.bytes = state_bytes(call_id) + sum(state_bytes(part) for part in parts if part is not None)
+        call.bytes = state_bytes(call_id) + sum(len(part) for part in parts if part is not None)
         return call
+
+
+def _read(part: bytes | None) -> Row | None:
+    row: Row | None = None if part is None else orjson.loads(part)
+    return row
+
+
+def _as_is(part: bytes | None) -> orjson.Fragment | None:
+    return None if part is None else orjson.Fragment(part)
 
 
 _UNJOINED: Final[Row] = {

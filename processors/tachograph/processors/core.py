@@ -4,6 +4,7 @@ Called by the worker, by tests and by replay. Given the same state and record it
 lets a restarted worker repeat itself without anybody noticing.
 """
 
+from sys import intern
 from typing import Any, Final, NamedTuple
 
 from tachograph.processors.bounds import require_short_ids, short, short_or_none
@@ -122,8 +123,9 @@ def _end(state: RunState, record: dict[str, Any], append_time: int, report: Repo
 
 
 def _remember(state: RunState, name: str, record: dict[str, Any]) -> None:
-    state.tenant_id = record["tenant_id"]
-    state.agent_id = record["agent_id"]
+    # Texts that many runs have in common are in memory once.
+    state.tenant_id = intern(record["tenant_id"])
+    state.agent_id = intern(record["agent_id"])
     state.run_id = record["run_id"] or ""
     state.last_event_id = record["event_id"]
     state.last_occurred_at = record["occurred_at"]
@@ -133,13 +135,13 @@ def _remember(state: RunState, name: str, record: dict[str, Any]) -> None:
         context = request["context"]
         state.started_at = record["occurred_at"]
         state.session_id = short(record["session_id"])
-        state.agent_version = short(record["agent_version"])
-        state.environment = short(record["environment"])
-        state.capture_mode = short(record["capture_mode"])
+        state.agent_version = intern(short(record["agent_version"]))
+        state.environment = intern(short(record["environment"]))
+        state.capture_mode = intern(short(record["capture_mode"]))
         state.parent_run_id = short_or_none(record["parent_run_id"])
-        state.sdk = short(record["sdk"])
+        state.sdk = intern(short(record["sdk"]))
         state.request_id = short(request["request_id"])
-        state.channel = short(context["channel"])
+        state.channel = intern(short(context["channel"]))
         state.repo = short_or_none(context["repo"])
         state.branch = short_or_none(context["branch"])
         state.ticket_id = short_or_none(context["ticket_id"])

@@ -6,7 +6,7 @@ after a time without the rest. A leg that comes after that, or comes twice, is k
 
 from typing import Any, Final
 
-from tachograph.processors.bounds import state_bytes
+from tachograph.processors.bounds import packed, state_bytes
 from tachograph.processors.calls import Call, lone_leg
 from tachograph.processors.failures import Failure
 from tachograph.processors.parents import callers, remember_caller
@@ -38,12 +38,12 @@ def join_leg(state: RunState, row: Row, report: Report) -> None:
         report.rows([("tool_calls", lone_leg(row))])
         report.fail(Failure.DUPLICATE_LEG, f"leg {leg}", **_about(row))
         return
-    size = state_bytes(row)
-    if call.bytes + size > _MOST_OF_A_CALL:
+    part = packed(row)
+    if call.bytes + len(part) > _MOST_OF_A_CALL:
         _set_aside(state, call_id, call, row, report)
         return
-    call.legs[leg] = row
-    _grow(state, call, size)
+    call.legs[leg] = part
+    _grow(state, call, len(part))
     if row["parent_tool_use_id"] and remember_caller(state.parents, call_id, row["parent_tool_use_id"]):
         report.fail(Failure.PARENT_CIRCLE, "a tool call", **_about(row))
     _settle(state, call_id, call, report)
@@ -69,8 +69,8 @@ def join_event(state: RunState, record: dict[str, Any], append_time: int, report
                 continue  # reported when it was closed; the event itself has what was asked
             call = _open(state, call_id, append_time)
         if call.request is None:
-            call.request, size = _fitting(about | {"name": asked["name"], "arguments": asked["arguments"]}, "arguments")
-            _grow(state, call, size)
+            call.request = _fitting(about | {"name": asked["name"], "arguments": asked["arguments"]}, "arguments")
+            _grow(state, call, len(call.request))
             _settle(state, call_id, call, report)
     for result in results:
         call_id = result["tool_call_id"]
@@ -87,8 +87,8 @@ def join_event(state: RunState, record: dict[str, Any], append_time: int, report
                 "is_error": result["is_error"],
                 "duration_ms": result["duration_ms"],
             }
-            call.handed, size = _fitting(handed, "output")
-            _grow(state, call, size)
+            call.handed = _fitting(handed, "output")
+            _grow(state, call, len(call.handed))
     _keep_within_bounds(state, report)
 
 
@@ -150,13 +150,10 @@ def _grow(state: RunState, call: Call, size: int) -> None:
     state.open_bytes += size
 
 
-def _fitting(part: Row, content: str) -> tuple[Row, int]:
-    """A part that an event told of, and its size. Content that is too large to be remembered stays in the event."""
-    size = state_bytes(part)
-    if size <= MOST_BYTES:
-        return part, size
-    part |= {content: None}
-    return part, state_bytes(part)
+def _fitting(part: Row, content: str) -> bytes:
+    """A part that an event told of, as it is remembered. Content that is too large for that stays in the event."""
+    whole = packed(part)
+    return whole if len(whole) <= MOST_BYTES else packed(part | {content: None})
 
 
 def _close(state: RunState, call_id: str, call: Call, report: Report, closed_by: str) -> None:

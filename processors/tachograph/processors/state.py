@@ -1,5 +1,6 @@
 """What the worker remembers of one run between batches."""
 
+from sys import intern
 from typing import Any, ClassVar, Final
 
 import orjson
@@ -58,6 +59,11 @@ _PLAIN_2: Final = (
     "wanted",
 )
 """Fields that version 2 adds and JSON holds as they are."""
+
+_COMMON: Final = frozenset(
+    {"agent_id", "agent_version", "branch", "capture_mode", "channel", "environment", "repo", "sdk", "tenant_id"}
+)
+"""Texts that many runs have in common. Each is in memory once."""
 
 
 class RunState:
@@ -173,10 +179,10 @@ class RunState:
 
     def _restore_plain(self, names: tuple[str, ...], fields: list[Any]) -> None:
         for name, field in zip(names, fields, strict=True):
-            setattr(self, name, field)
+            setattr(self, name, intern(field) if field and name in _COMMON else field)
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, RunState) and self._fields() == other._fields()
+        return isinstance(other, RunState) and self.to_bytes() == other.to_bytes()
 
     __hash__ = None  # type: ignore[assignment]  # it changes with every record
 
