@@ -6,7 +6,7 @@ import sys
 import threading
 import time
 from pathlib import Path
-from typing import Final
+from typing import Final, Self
 
 from confluent_kafka import Consumer, Producer, TopicPartition
 from tests.schemas import samples
@@ -38,14 +38,14 @@ def measure(settings: Settings, folder: Path) -> list[Result]:
             env=environment, stdout=log, stderr=log,
         )  # fmt: skip
         try:
-            seen = Seen(settings)
-            published = publish(settings, 0, 1)
-            if not seen.wait_for(set(published)):
-                return [Skipped(name, f"no violation of {TOPIC} came within {BOUND_S:.0f} s of a faulty event")]
-            published = publish(settings, 1, RATE * (SECONDS + WARM_UP_S))
-            if not seen.wait_for(set(published)):
-                missing = len(set(published) - seen.at.keys())
-                raise RuntimeError(f"{missing} of {len(published)} violations did not come within {BOUND_S:.0f} s")
+            with Seen(settings) as seen:
+                published = publish(settings, 0, 1)
+                if not seen.wait_for(set(published)):
+                    return [Skipped(name, f"no violation of {TOPIC} came within {BOUND_S:.0f} s of a faulty event")]
+                published = publish(settings, 1, RATE * (SECONDS + WARM_UP_S))
+                if not seen.wait_for(set(published)):
+                    missing = len(set(published) - seen.at.keys())
+                    raise RuntimeError(f"{missing} of {len(published)} violations did not come within {BOUND_S:.0f} s")
         finally:
             worker.terminate()
             worker.wait(30)
@@ -82,7 +82,17 @@ class Seen:
             settings.kafka.client(**{"group.id": "bench-latency", "enable.auto.commit": False, "fetch.wait.max.ms": 10})
         )
         self._consumer.assign([TopicPartition(TOPIC, each, 0) for each in range(settings.kafka.partitions)])
-        threading.Thread(target=self._read, daemon=True).start()
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._read)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_error: object) -> None:
+        self._over.set()
+        self._thread.join()
+        self._consumer.close()
 
     def wait_for(self, events: set[str]) -> bool:
         """Wait until all have come, or no more are to be expected."""
@@ -93,7 +103,7 @@ class Seen:
 
     def _read(self) -> None:
         codec = Codec()
-        while True:
+        while not self._over.is_set():
             for message in self._consumer.consume(1000, 0.01):
                 event = codec.decode_as("rows.violations", message.value())["event_id"] or ""
                 if event.startswith(LABEL):
