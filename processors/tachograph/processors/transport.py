@@ -13,6 +13,7 @@ resumed when the seek is over, and which records are old is for :mod:`tachograph
 
 import logging
 from collections.abc import Iterable, Iterator
+from inspect import iscoroutine
 from typing import Any, Final
 
 from faust.transport.drivers.aiokafka import Consumer, Transport
@@ -23,6 +24,9 @@ from tachograph.processors.first_step import begin
 
 FAUST_LOG: Final = logging.getLogger("faust.worker")
 """Where Faust's own parts log. Its classes would take the module of their subclass, and so escape Faust's level."""
+
+_MESSAGE_OR_SUSPENSION: Final = 2
+"""What Faust waits for with every message: that it is in its queue, or that the flow is suspended."""
 
 
 class WorkerConsumer(Consumer):
@@ -90,13 +94,14 @@ class WorkerConsumer(Consumer):
         Faust hands every message to its queue in a task of its own, beside three more that wait for the flow to be
         suspended, for a stop and for a crash. Nearly always the queue has room, and the first step is the last.
         """
-        first, *others = coros
-        begun = begin(first)
+        if len(coros) != _MESSAGE_OR_SUSPENSION or not all(map(iscoroutine, coros)):
+            return await super().wait_first(*coros, timeout=timeout)
+        message, suspension = coros
+        begun = begin(message)
         if begun.rest is not None:
-            return await super().wait_first(begun.rest, *others, timeout=timeout)
-        for other in others:
-            other.close()
-        return WaitResults([first], [begun.result], stopped=False)
+            return await super().wait_first(begun.rest, suspension, timeout=timeout)
+        suspension.close()
+        return WaitResults([message], [begun.result], stopped=False)
 
     async def _getmany(self, active_partitions: set[TP] | None, timeout: float) -> Any:  # noqa: ASYNC109 - Faust's
         wanted = set(active_partitions or ())
