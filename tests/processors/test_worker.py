@@ -75,7 +75,7 @@ def test_rules_are_read_again_on_a_signal(pipeline: Pipeline, tmp_path: Path) ->
     assert rules_of(0) == "mine@1.0.0"
     pack.write_text(PACK.format(version="2.0.0", check="nope"))
     worker.send_signal(signal.SIGHUP)
-    pipeline.wait_until(lambda: "rules.yaml:4:10: there is no such check" in pipeline.log(), worker)
+    pipeline.wait_until(lambda: "rules.yaml:4:20: there is no such check" in pipeline.log(), worker)
     assert rules_of(1) == "mine@1.0.0"
     pack.write_text(PACK.format(version="2.0.0", check="valid_json"))
     worker.send_signal(signal.SIGHUP)
