@@ -1,7 +1,7 @@
 """The cluster's tables are those of a single server: derived, parsed by a real server, and run on two shards.
 
-Replication itself needs a coordinator that the test servers do not have, so on the two shards the engines are those of
-a single server; everything else is what a cluster runs.
+The test servers cannot replicate rows (docs/scaling.md), so on the two shards the engines are those of a single server;
+everything else is what a cluster runs. test_replicas.py makes the replicated tables.
 """
 
 import re
