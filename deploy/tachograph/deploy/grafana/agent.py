@@ -3,7 +3,9 @@
 from typing import Final
 
 from tachograph.deploy.grafana.dashboard import Dashboard, Section
+from tachograph.deploy.grafana.models import tokens_by_model
 from tachograph.deploy.grafana.panel import Column, Panel
+from tachograph.deploy.grafana.tools import tools
 from tachograph.deploy.grafana.variables import (
     AGENT,
     CONSOLE,
@@ -15,6 +17,7 @@ from tachograph.deploy.grafana.variables import (
     TO_TRACE,
     TRACE,
 )
+from tachograph.deploy.grafana.violated import by_severity, codes
 
 _IS_AGENT: Final = "agent_id = ${agent:sqlstring}"
 _OF_AGENT: Final = f"WHERE {IS_TENANT} AND {_IS_AGENT} AND $__timeFilter(occurred_at)"
@@ -170,35 +173,8 @@ FROM evaluations {_OF_AGENT} AND NOT startsWith(rules, 'plugin:')
 GROUP BY time
 ORDER BY time""",
         ),
-        Panel(
-            title="Violations by severity",
-            says="Of every environment.",
-            kind="timeseries",
-            bars=True,
-            stacked=True,
-            sql=f"""\
-SELECT $__timeInterval(occurred_at) AS time, toString(severity) AS severity, uniqExact(violation_id) AS violations
-FROM violations {_OF_AGENT} AND kind != 'slo'
-GROUP BY time, severity
-ORDER BY time, severity""",
-        ),
-        Panel(
-            title="What was violated",
-            says="Codes, how often, and in how many runs.",
-            kind="table",
-            sql=f"""\
-SELECT
-    kind,
-    code,
-    severity,
-    uniqExact(violation_id) AS violations,
-    uniqExact(run_id) AS runs,
-    max(occurred_at) AS last_seen
-FROM violations {_OF_AGENT} AND kind != 'slo'
-GROUP BY kind, code, severity
-ORDER BY violations DESC, code
-LIMIT 100""",
-        ),
+        by_severity(_OF_AGENT),
+        codes(_OF_AGENT),
         Panel(
             title="Decisions",
             says="What kind of choice was made for which reason, and how sure the agent was.",
@@ -237,31 +213,7 @@ ORDER BY records DESC, decision_key, status""",
 
 def _work() -> list[Panel]:
     return [
-        Panel(
-            title="Tools",
-            says="Which are called most, which fail, which are slow. Of every environment.",
-            kind="table",
-            width=12,
-            columns={
-                "failed": Column(unit="percentunit", steps=((0.05, "orange"), (0.2, "red"))),
-                "p50_ms": Column(unit="ms"),
-                "p95_ms": Column(unit="ms"),
-            },
-            sql=f"""\
-WITH quantilesDDMerge(0.01, 0.5, 0.9, 0.95, 0.99)(latency_ms) AS latencies
-SELECT
-    tool_name,
-    sum(calls) AS called,
-    sum(errors) / sum(calls) AS failed,
-    sum(stopped) AS stopped_by_hook,
-    sum(incomplete) AS not_whole,
-    if(sum(timed) = 0, NULL, latencies[1]) AS p50_ms,
-    if(sum(timed) = 0, NULL, latencies[3]) AS p95_ms
-FROM tool_minutes {_USED}
-GROUP BY tool_name
-ORDER BY called DESC, tool_name
-LIMIT 100""",
-        ),
+        tools(_USED, width=12),
         Panel(
             title="How tools failed",
             says="By tool and class of error.",
@@ -279,22 +231,7 @@ GROUP BY tool_name, error
 ORDER BY calls DESC, tool_name, error
 LIMIT 100""",
         ),
-        Panel(
-            title="Tokens by model",
-            says="Sent and received. Of every environment.",
-            kind="timeseries",
-            bars=True,
-            stacked=True,
-            sql=f"""\
-SELECT
-    $__timeInterval(minute) AS time,
-    toString(model) AS model,
-    sum(input_tokens) AS sent,
-    sum(output_tokens) AS received
-FROM model_usage_by_minute {_USED}
-GROUP BY time, model
-ORDER BY time, model""",
-        ),
+        tokens_by_model(_USED),
         Panel(
             title="How full the context is",
             says="Tokens that a step's context held over those that it could hold.",

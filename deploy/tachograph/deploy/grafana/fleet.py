@@ -3,7 +3,9 @@
 from typing import Final
 
 from tachograph.deploy.grafana.dashboard import Dashboard, Section
+from tachograph.deploy.grafana.models import cost_by_model, model_latencies, models, tokens_by_model
 from tachograph.deploy.grafana.panel import Column, Panel
+from tachograph.deploy.grafana.tools import tool_calls, tool_latencies, tools
 from tachograph.deploy.grafana.variables import (
     AGENTS,
     CONSOLE,
@@ -11,24 +13,24 @@ from tachograph.deploy.grafana.variables import (
     IS_AGENT,
     IS_ENVIRONMENT,
     IS_TENANT,
+    NOT_BY_ENVIRONMENT,
     TENANT,
     TO_AGENT,
     TO_RUN,
     TO_TRACE,
 )
+from tachograph.deploy.grafana.violated import by_kind, by_severity, codes
 
 _ENDED: Final = (
     f"agent_runs WHERE {IS_TENANT} AND {IS_AGENT} AND {IS_ENVIRONMENT}\n"
     "    AND $__timeFilter(occurred_at) AND event_type != 'run_started'"
 )
 """Ends of runs, and silences: a run that fell silent and ended after all has both, so runs are counted by id."""
-_VIOLATIONS: Final = (
-    f"violations WHERE {IS_TENANT} AND {IS_AGENT} AND $__timeFilter(occurred_at)\n    AND kind != 'slo'"
-)
+_FOUND: Final = f"WHERE {IS_TENANT} AND {IS_AGENT} AND $__timeFilter(occurred_at)"
 _USED: Final = f"WHERE {IS_TENANT} AND {IS_AGENT} AND $__timeFilter(minute)"
 _BROKEN: Final = "status IN ('failed', 'aborted', 'SYSTEM_ERROR')"
 
-_NOT_BY_ENVIRONMENT: Final = "Of every environment: the rollups do not tell them apart."
+_OVER_TIME: Final = (tokens_by_model, cost_by_model, model_latencies)
 
 
 def fleet() -> Dashboard:
@@ -41,9 +43,12 @@ def fleet() -> Dashboard:
         sections=(
             Section("At a glance", _glance()),
             Section("Runs", _runs()),
-            Section("Violations", _violations()),
-            Section("Tools", _tools()),
-            Section("Models", _models()),
+            Section("Violations", [by_kind(_FOUND), by_severity(_FOUND), codes(_FOUND)]),
+            Section("Tools", [tool_calls(_USED), tool_latencies(_USED), tools(_USED)]),
+            Section(
+                "Models",
+                [tokens_by_model(_USED), cost_by_model(_USED), model_latencies(_USED), models(_USED, width=24)],
+            ),
         ),
     )
 
@@ -87,11 +92,11 @@ FROM {_ENDED} AND event_type = 'run_ended'""",
             width=4,
             height=4,
             sql="SELECT uniqExactIf(violation_id, severity IN ('error', 'critical')) AS violations\n"
-            f"FROM {_VIOLATIONS}",
+            f"FROM violations {_FOUND} AND kind != 'slo'",
         ),
         Panel(
             title="Tool failures",
-            says=f"Share of tool calls that failed. {_NOT_BY_ENVIRONMENT}",
+            says=f"Share of tool calls that failed. {NOT_BY_ENVIRONMENT}",
             kind="stat",
             unit="percentunit",
             steps=((0.05, "orange"), (0.2, "red")),
@@ -102,7 +107,7 @@ FROM {_ENDED} AND event_type = 'run_ended'""",
         ),
         Panel(
             title="Cost",
-            says=f"By the prices that `tachograph prices apply` loaded. {_NOT_BY_ENVIRONMENT}",
+            says=f"By the prices that `tachograph prices apply` loaded. {NOT_BY_ENVIRONMENT}",
             kind="stat",
             unit="currencyUSD",
             width=4,
@@ -194,179 +199,5 @@ GROUP BY agent_id, run_id
 HAVING {_BROKEN} OR max(completeness = 'incomplete')
 ORDER BY ended DESC
 LIMIT 50""",
-        ),
-    ]
-
-
-def _violations() -> list[Panel]:
-    return [
-        Panel(
-            title="Violations by kind",
-            says="Of every environment. Objectives have a dashboard of their own.",
-            kind="timeseries",
-            bars=True,
-            stacked=True,
-            sql=f"""\
-SELECT $__timeInterval(occurred_at) AS time, toString(kind) AS kind, uniqExact(violation_id) AS violations
-FROM {_VIOLATIONS}
-GROUP BY time, kind
-ORDER BY time, kind""",
-        ),
-        Panel(
-            title="Violations by severity",
-            says="Of every environment.",
-            kind="timeseries",
-            bars=True,
-            stacked=True,
-            sql=f"""\
-SELECT $__timeInterval(occurred_at) AS time, toString(severity) AS severity, uniqExact(violation_id) AS violations
-FROM {_VIOLATIONS}
-GROUP BY time, severity
-ORDER BY time, severity""",
-        ),
-        Panel(
-            title="What was violated",
-            says="Codes, how often, and in how many runs.",
-            kind="table",
-            sql=f"""\
-SELECT
-    kind,
-    code,
-    severity,
-    uniqExact(violation_id) AS violations,
-    uniqExact(run_id) AS runs,
-    max(occurred_at) AS last_seen
-FROM {_VIOLATIONS}
-GROUP BY kind, code, severity
-ORDER BY violations DESC, code
-LIMIT 100""",
-        ),
-    ]
-
-
-def _tools() -> list[Panel]:
-    return [
-        Panel(
-            title="Tool calls",
-            says=f"Calls, those that failed, and those that a hook stopped. {_NOT_BY_ENVIRONMENT}",
-            kind="timeseries",
-            sql=f"""\
-SELECT $__timeInterval(minute) AS time, sum(calls) AS called, sum(errors) AS failed, sum(stopped) AS stopped_by_hook
-FROM tool_usage_by_minute {_USED}
-GROUP BY time
-ORDER BY time""",
-        ),
-        Panel(
-            title="How long tools take",
-            says=f"Quantiles of all tools together, within 1 %. {_NOT_BY_ENVIRONMENT}",
-            kind="timeseries",
-            unit="ms",
-            sql=f"""\
-WITH quantilesDDMerge(0.01, 0.5, 0.9, 0.95, 0.99)(latency_ms) AS latencies
-SELECT $__timeInterval(minute) AS time, latencies[1] AS p50, latencies[3] AS p95, latencies[4] AS p99
-FROM tool_minutes {_USED}
-GROUP BY time
-HAVING sum(timed) > 0
-ORDER BY time""",
-        ),
-        Panel(
-            title="Tools",
-            says=f"Which are called most, which fail, which are slow. {_NOT_BY_ENVIRONMENT}",
-            kind="table",
-            columns={
-                "failed": Column(unit="percentunit", steps=((0.05, "orange"), (0.2, "red"))),
-                "p50_ms": Column(unit="ms"),
-                "p95_ms": Column(unit="ms"),
-                "p99_ms": Column(unit="ms"),
-            },
-            sql=f"""\
-WITH quantilesDDMerge(0.01, 0.5, 0.9, 0.95, 0.99)(latency_ms) AS latencies
-SELECT
-    tool_name,
-    sum(calls) AS called,
-    sum(errors) / sum(calls) AS failed,
-    sum(stopped) AS stopped_by_hook,
-    sum(incomplete) AS not_whole,
-    if(sum(timed) = 0, NULL, latencies[1]) AS p50_ms,
-    if(sum(timed) = 0, NULL, latencies[3]) AS p95_ms,
-    if(sum(timed) = 0, NULL, latencies[4]) AS p99_ms
-FROM tool_minutes {_USED}
-GROUP BY tool_name
-ORDER BY called DESC, tool_name
-LIMIT 100""",
-        ),
-    ]
-
-
-def _models() -> list[Panel]:
-    return [
-        Panel(
-            title="Tokens by model",
-            says=f"Sent and received. {_NOT_BY_ENVIRONMENT}",
-            kind="timeseries",
-            bars=True,
-            stacked=True,
-            sql=f"""\
-SELECT
-    $__timeInterval(minute) AS time,
-    toString(model) AS model,
-    sum(input_tokens) AS sent,
-    sum(output_tokens) AS received
-FROM model_usage_by_minute {_USED}
-GROUP BY time, model
-ORDER BY time, model""",
-        ),
-        Panel(
-            title="Cost by model",
-            says=f"Models without a price are not in it; the table counts their calls. {_NOT_BY_ENVIRONMENT}",
-            kind="timeseries",
-            bars=True,
-            stacked=True,
-            unit="currencyUSD",
-            sql=f"""\
-SELECT $__timeInterval(minute) AS time, toString(model) AS model, toFloat64(sum(ifNull(cost_usd, 0))) AS usd
-FROM model_usage_by_minute {_USED}
-GROUP BY time, model
-ORDER BY time, model""",
-        ),
-        Panel(
-            title="How fast models answer",
-            says=f"95th percentile, within 1 %. {_NOT_BY_ENVIRONMENT}",
-            kind="timeseries",
-            unit="ms",
-            steps=((30_000, "red"),),
-            sql=f"""\
-WITH quantilesDDMerge(0.01, 0.5, 0.9, 0.95, 0.99)(latency_ms) AS latencies
-SELECT $__timeInterval(minute) AS time, toString(model) AS model, latencies[3] AS p95
-FROM model_minutes {_USED}
-GROUP BY time, model
-HAVING sum(timed) > 0
-ORDER BY time, model""",
-        ),
-        Panel(
-            title="Models",
-            says=f"Calls without an answer count as failed. {_NOT_BY_ENVIRONMENT}",
-            kind="table",
-            width=24,
-            columns={
-                "failed": Column(unit="percentunit", steps=((0.05, "orange"), (0.2, "red"))),
-                "usd": Column(unit="currencyUSD"),
-                "without_price": Column(steps=((1, "orange"),)),
-                "unknown_usage": Column(steps=((1, "orange"),)),
-            },
-            sql=f"""\
-SELECT
-    provider,
-    model,
-    sum(calls) AS called,
-    sum(errors) / sum(calls) AS failed,
-    sum(input_tokens) AS sent,
-    sum(output_tokens) AS received,
-    toFloat64(sum(ifNull(cost_usd, 0))) AS usd,
-    sum(unpriced_calls) AS without_price,
-    sum(without_usage) AS unknown_usage
-FROM model_usage_by_minute {_USED}
-GROUP BY provider, model
-ORDER BY called DESC, model""",
         ),
     ]

@@ -9,6 +9,8 @@ IS_TENANT: Final = "tenant_id = ${tenant:sqlstring}"
 IS_AGENT: Final = "$__conditionalAll(agent_id IN (${agent:sqlstring}), $agent)"
 IS_ENVIRONMENT: Final = "$__conditionalAll(environment IN (${environment:sqlstring}), $environment)"
 
+NOT_BY_ENVIRONMENT: Final = "Of every environment: the rollups do not tell them apart."
+
 TENANT: Final = Variable(
     name="tenant",
     label="Tenant",
