@@ -22,7 +22,8 @@ class _Handler(BaseHTTPRequestHandler):
     def do_POST(self) -> None:
         front = self._front
         body = self.rfile.read(int(self.headers.get("Content-Length") or 0)) or self._chunks()
-        if b"Obj\x01" in body:  # an Avro file: the sink's insert
+        is_insert = b"Obj\x01" in body  # an Avro file
+        if is_insert:
             if front.code:
                 front.refused += 1
                 self._answer(500, {"X-ClickHouse-Exception-Code": str(front.code)}, f"Code: {front.code}.".encode())
@@ -30,7 +31,9 @@ class _Handler(BaseHTTPRequestHandler):
             if not front.go.is_set():
                 front.held += 1
                 front.go.wait(120)
-        self._forward("POST", body)
+        code = self._forward("POST", body)
+        if is_insert and code:
+            front.said.append(int(code))
 
     def _chunks(self) -> bytes:
         parts = []
@@ -39,7 +42,8 @@ class _Handler(BaseHTTPRequestHandler):
             self.rfile.readline()
         return b"".join(parts)
 
-    def _forward(self, method: str, body: bytes) -> None:
+    def _forward(self, method: str, body: bytes) -> str | None:
+        """Returns the code with which ClickHouse itself said no."""
         connection = http.client.HTTPConnection(*self._front.target, timeout=60)
         skipped = {"host", "content-length", "transfer-encoding", "connection", "accept-encoding"}
         headers = {name: value for name, value in self.headers.items() if name.lower() not in skipped}
@@ -49,6 +53,7 @@ class _Handler(BaseHTTPRequestHandler):
         kept = {name: value for name, value in response.getheaders() if name.lower().startswith("x-clickhouse")}
         connection.close()
         self._answer(response.status, kept, answer)
+        return response.getheader("X-ClickHouse-Exception-Code")
 
     def _answer(self, status: int, headers: dict[str, str], body: bytes) -> None:
         try:
@@ -81,6 +86,8 @@ class Front(ThreadingHTTPServer):
         self.go.set()
         self.refused = 0
         self.held = 0
+        self.said = list[int]()
+        """Codes with which ClickHouse itself refused inserts."""
         self._thread = threading.Thread(target=self.serve_forever, daemon=True)
 
     def __enter__(self) -> Self:

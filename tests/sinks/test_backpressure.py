@@ -1,12 +1,14 @@
 """A ClickHouse that cannot keep up: rows wait in Kafka, the group stays as it is, and in the end all are there once."""
 
 import time
+from contextlib import closing
 
 import pytest
 from confluent_kafka import KafkaException
 from confluent_kafka.admin import AdminClient
 
 from tachograph.schemas.settings import Settings
+from tachograph.sinks.clickhouse.client import connect
 from tests.sinks.conftest import Place
 from tests.sinks.front import Front
 from tests.sinks.running import eventually, running_sink
@@ -49,6 +51,29 @@ def test_what_passes_is_waited_for(place: Place, code: int) -> None:
         eventually(lambda: clickhouse.refused >= 2, "the sink to try in vain")
         clickhouse.code = 0
         eventually(lambda: place.count("agent_steps") >= 100, "all rows")
+    assert place.numbers("agent_steps") == list(range(100))
+    assert place.count("dead_letters") == 0
+
+
+def test_too_many_parts_of_a_real_table_are_waited_for(place: Place) -> None:
+    """ClickHouse itself refuses, as long as the table has more parts than it may."""
+    house = place.settings.clickhouse
+    with (
+        closing(connect(house, house.migrate_user, house.migrate_password)) as owner,
+        Front(house.host, house.http_port) as clickhouse,
+        running_sink(through(place.settings, clickhouse.port, batch_rows=20), place.topics),
+    ):
+        place.send("agent_steps", range(50))
+        eventually(lambda: place.count("agent_steps") >= 50, "the first rows")
+        try:
+            owner.command(f"ALTER TABLE {house.database}.agent_steps MODIFY SETTING parts_to_throw_insert = 1")
+            place.send("agent_steps", range(50, 100))
+            eventually(lambda: clickhouse.said.count(252) >= 2, "the sink to try in vain")
+            assert place.count("agent_steps") == 50
+        finally:
+            owner.command(f"ALTER TABLE {house.database}.agent_steps RESET SETTING parts_to_throw_insert")
+        eventually(lambda: place.count("agent_steps") >= 100, "all rows")
+    assert set(clickhouse.said) == {252}
     assert place.numbers("agent_steps") == list(range(100))
     assert place.count("dead_letters") == 0
 

@@ -8,7 +8,7 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, closing
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +23,10 @@ from tachograph.deploy.state import StateFolder
 from tachograph.schemas.settings import ClickHouseSettings, LocalSettings
 from tachograph.sinks.clickhouse.client import connect
 from tachograph.sinks.clickhouse.cluster import EVERYWHERE, clustered
+from tachograph.sinks.clickhouse.insert import ClickHouseInserts
 from tachograph.sinks.clickhouse.shipped import LEDGER_SQL, shipped_migrations
+from tachograph.sinks.errors import ClickHouseBusyError, TransientError
+from tests.sinks.rows import avro_file, sample_row
 from tests.sinks.running import eventually
 from tests.sinks.zookeeper import zookeeper
 
@@ -43,8 +46,8 @@ STORED = {
 
 
 @pytest.fixture(scope="module")
-def replicas(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Client]]:
-    """The migrations' account on two servers: one is a shard's first replica, the other its second."""
+def houses(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[ClickHouseSettings]]:
+    """Two servers with the tables: one is a shard's first replica, the other its second."""
     folder = tmp_path_factory.mktemp("replicas")
     coordinator = choose_ports(LocalSettings()).clickhouse_tcp_port
     with ExitStack() as stack:
@@ -52,13 +55,22 @@ def replicas(tmp_path_factory: pytest.TempPathFactory) -> Iterator[list[Client]]
         servers = [_start(stack, folder / f"replica-{number}", number, coordinator) for number in range(2)]
         for server, _ in servers:
             eventually(server.ready, "a replica")
-        clients = [connect(house, house.migrate_user, house.migrate_password) for _, house in servers]
-        for client in clients:
-            stack.callback(client.close)
-            client.command("CREATE DATABASE IF NOT EXISTS tachograph")
-            for statement in STORED.values():
-                client.command(statement)
-        yield clients
+        found = [house for _, house in servers]
+        for house in found:
+            with closing(connect(house, house.migrate_user, house.migrate_password)) as client:
+                client.command("CREATE DATABASE IF NOT EXISTS tachograph")
+                for statement in STORED.values():
+                    client.command(statement)
+        yield found
+
+
+@pytest.fixture
+def replicas(houses: list[ClickHouseSettings]) -> Iterator[list[Client]]:
+    """The migrations' account on both."""
+    with ExitStack() as stack:
+        yield [
+            stack.enter_context(closing(connect(house, house.migrate_user, house.migrate_password))) for house in houses
+        ]
 
 
 def _start(stack: ExitStack, home: Path, number: int, coordinator: int) -> tuple[ClickHouseServer, ClickHouseSettings]:
@@ -74,15 +86,18 @@ def _start(stack: ExitStack, home: Path, number: int, coordinator: int) -> tuple
     config.write_text(config.read_text().replace("</clickhouse>", f"{more}</clickhouse>"))
     seen = "<query>GRANT SELECT ON system.replicas</query>"  # so that the test may look
     users = users_xml(hashed(passwords), cluster=True)
-    (state.clickhouse / "users.xml").write_text(
-        users.replace("<query>GRANT CLUSTER ON *.*</query>", f"<query>GRANT CLUSTER ON *.*</query>{seen}")
-    )
+    users = users.replace("<query>GRANT CLUSTER ON *.*</query>", f"<query>GRANT CLUSTER ON *.*</query>{seen}")
+    # Not to wait for minutes before saying that a replica is read-only.
+    at_once = "<default><insert_keeper_max_retries>0</insert_keeper_max_retries></default>"
+    (state.clickhouse / "users.xml").write_text(users.replace("<default />", at_once, 1))
     log = stack.enter_context((state.clickhouse / "server.log").open("wb"))
     process = subprocess.Popen(server.child().argv, stdout=log, stderr=log)
     stack.callback(process.wait)
     stack.callback(process.kill)
     return server, ClickHouseSettings(
-        http_port=ports.clickhouse_http_port, migrate_password=SecretStr(passwords["migrate"])
+        http_port=ports.clickhouse_http_port,
+        migrate_password=SecretStr(passwords["migrate"]),
+        sink_password=SecretStr(passwords["sink"]),
     )
 
 
@@ -124,3 +139,12 @@ def test_a_replica_of_another_shape_is_refused(replicas: list[Client]) -> None:
     assert odd.count("Int64") > statement.count("Int64")
     with pytest.raises(Exception, match=r"INCOMPATIBLE_COLUMNS"):
         replicas[1].command(odd)
+
+
+def test_a_replica_that_is_read_only_is_waited_for(houses: list[ClickHouseSettings]) -> None:
+    """These are, for want of an address. The sink's insert is told so in an error that means: again, later."""
+    row = sample_row("agent_steps", 1)
+    with closing(ClickHouseInserts(houses[0])) as inserts, pytest.raises(ClickHouseBusyError) as refused:
+        inserts.insert("agent_steps_local", list(row), avro_file("agent_steps", [row]), "token")
+    assert "242" in str(refused.value)
+    assert isinstance(refused.value, TransientError)
