@@ -35,7 +35,6 @@ class Variable:
             **named,
             "datasource": CLICKHOUSE,
             "query": {"editorType": "sql", "rawSql": self.sql},
-            "definition": self.sql,
             "refresh": 2,  # whenever the time range changes
             "sort": 1,
             "multi": self.many,
