@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from tachograph.producers.errors import RecordRefusedError
 from tachograph.producers.testing import InMemoryPublisher
-from tachograph.producers.trace_ids import parse_traceparent, trace_id_of
+from tachograph.schemas.trace_ids import parse_traceparent, trace_id_of
 from tests.producers.support import SECRET, make_tracer
 
 TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"

@@ -2,11 +2,12 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, cast
 
 import clickhouse_connect
 from clickhouse_connect.driver.exceptions import ClickHouseError
 from clickhouse_connect.driver.httputil import get_pool_manager
+from urllib3.exceptions import HTTPError
 
 from tachograph.schemas.errors import TachographError
 from tachograph.schemas.settings import Settings
@@ -15,7 +16,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from clickhouse_connect.driver.client import Client
+    from urllib3.response import HTTPResponse
 
+_CHUNK: Final = 256 * 1024
 _AUTHENTICATION_FAILED: Final = "516"
 _UNKNOWN_DATABASE: Final = "UNKNOWN_DATABASE"
 
@@ -49,6 +52,21 @@ class Reader:
         except ClickHouseError as error:
             raise QueryRefusedError(f"ClickHouse refused the query: {_first_line(error)}") from None
         return result.column_names, result.result_rows
+
+    def stream(
+        self, sql: str, parameters: Mapping[str, Any], form: str, *, settings: Mapping[str, Any] | None = None
+    ) -> "Iterator[bytes]":
+        """The answer in one of ClickHouse's own formats, piece by piece."""
+        try:
+            opened = self._client.raw_stream(sql, parameters=dict(parameters), settings=dict(settings or {}), fmt=form)
+        except ClickHouseError as error:
+            raise QueryRefusedError(f"ClickHouse refused the query: {_first_line(error)}") from None
+        with cast("HTTPResponse", opened) as answer:
+            try:
+                while chunk := answer.read(_CHUNK):
+                    yield chunk
+            except (OSError, HTTPError) as error:
+                raise QueryRefusedError(f"ClickHouse broke off its answer ({type(error).__name__})") from None
 
     def syntax_tree(self, sql: str, limits: Mapping[str, Any] | None = None) -> list[str]:
         """How ClickHouse reads a SELECT: the lines of ``EXPLAIN AST``. The query itself is not run."""

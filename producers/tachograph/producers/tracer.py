@@ -15,10 +15,10 @@ from tachograph.producers.ids import Ids, RandomIds
 from tachograph.producers.labels import Labels
 from tachograph.producers.options import TracerOptions
 from tachograph.producers.publishing import Publisher
-from tachograph.producers.trace_ids import ForeignParent, parse_traceparent, trace_id_of
 from tachograph.producers.workspace import WorkspaceArtifacts
 from tachograph.schemas.enums import CaptureMode, Environment
 from tachograph.schemas.errors import ConfigError
+from tachograph.schemas.trace_ids import ForeignParent, parse_traceparent, trace_id_of
 
 if TYPE_CHECKING:  # importing the tracer must be cheap; what a run needs is imported when there is one
     from tachograph.producers.audit import AuditTrail

@@ -218,6 +218,56 @@ class AlertSettings(_Section):
     """Silence after which the broker gives the partitions to another."""
 
 
+class OtlpSettings(_Section):
+    """Where ``tachograph export otlp`` sends to.
+
+    What is not set here is taken from the variables of OpenTelemetry's own exporters (``OTEL_EXPORTER_OTLP_…``).
+    """
+
+    endpoint: str = ""
+    """Address of the collector, such as ``http://127.0.0.1:4318``; ``/v1/traces`` and ``/v1/logs`` are added. Empty:
+    the variables of OpenTelemetry, or else port 4318 of this machine."""
+
+    headers: SecretStr = SecretStr("")
+    """Headers of every request, ``name=value,name2=value2``, values percent-encoded: keys and tenants of backends."""
+
+    timeout_s: Annotated[float, Field(gt=0, le=600)] | None = None
+    """Seconds for one request. Unset: the variable of OpenTelemetry, or else 10."""
+
+    compression: Literal["", "gzip", "none"] = ""
+    """How bodies are packed. Empty: the variable of OpenTelemetry, or else gzip."""
+
+    certificate: Path | None = None
+    """Certificates, PEM, that the collector's is checked with. Unset: the variable of OpenTelemetry, or else the
+    system's authorities."""
+
+    client_certificate: Path | None = None
+    """Certificate, PEM, that we show to the collector."""
+
+    client_key: Path | None = None
+    """Its private key, PEM."""
+
+    semconv: str = ""
+    """Version of the semantic conventions whose attribute names are used, such as ``1.37``. Empty: the latest that is
+    known."""
+
+    batch_items: Annotated[int, Field(ge=1, le=10_000)] = 512
+    """Most spans or logs in one request."""
+
+    batch_bytes: Annotated[int, Field(ge=1024)] = 2 * 1024 * 1024
+    """About how many bytes a request may have before it is packed. Collectors refuse 4 MiB and more by default."""
+
+    patience_s: Annotated[float, Field(ge=0)] = 120.0
+    """How long a batch is sent again while the collector is away, in seconds. With ``--follow``: until it is back."""
+
+    poll_s: Annotated[float, Field(gt=0, le=3600)] = 5.0
+    """With ``--follow``: seconds between two looks at what has landed."""
+
+    settle_s: Annotated[float, Field(ge=0, le=3600)] = 5.0
+    """With ``--follow``: how long rows rest before they are exported, so that a span's parent has landed, too. On a
+    cluster longer than replicas lag."""
+
+
 class SloSettings(_Section):
     """The evaluator of service level objectives."""
 
@@ -471,6 +521,7 @@ class Settings(BaseSettings):
     judge: JudgeSettings = JudgeSettings()
     alerts: AlertSettings = AlertSettings()
     slo: SloSettings = SloSettings()
+    otlp: OtlpSettings = OtlpSettings()
     artifacts: ArtifactSettings = ArtifactSettings()
     snapshots: SnapshotSettings = SnapshotSettings()
     sealer: SealerSettings = SealerSettings()

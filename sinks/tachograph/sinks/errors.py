@@ -7,7 +7,8 @@
         ├── TransientError                  retry: it will pass by itself
         │   ├── ClickHouseUnreachableError      no connection, or no answer in time
         │   ├── ClickHouseBusyError             too many parts, out of memory, read-only for now
-        │   └── BrokerTroubleError              Kafka did not answer; start over from what is committed
+        │   ├── BrokerTroubleError              Kafka did not answer; start over from what is committed
+        │   └── CollectorUnreachableError       the OTLP collector was away for as long as it was waited for
         ├── OwnershipLostError              drop what is in hand: another sink has these partitions now
         ├── RowsRefusedError                dead-letter, once the refused rows are found
         └── StopError                       stop: a person has to change something; the message says what
@@ -19,6 +20,7 @@
             ├── FencedError                     a second sink runs under the same instance id
             ├── DeadLetterLimitError            so many rows are refused that it is no accident
             ├── DeadLetterUndeliveredError      the dead-letter topic did not take a refused row
+            ├── CollectorRefusedError           the OTLP collector will never take this, as it is set up
             ├── OffsetMetadataError             offset metadata of a newer version, or too large
             └── MigrationError                  the migrations and the database do not agree
                 ├── MigrationFilesError             numbers missing or given twice
@@ -50,6 +52,10 @@ class ClickHouseBusyError(TransientError):
 
 class BrokerTroubleError(TransientError):
     """Kafka did not answer a commit or a question. Join again and start from what is committed."""
+
+
+class CollectorUnreachableError(TransientError):
+    """The OTLP collector did not take a batch for as long as it was tried. Send from the last position again."""
 
 
 class OwnershipLostError(SinkError):
@@ -98,6 +104,10 @@ class DeadLetterLimitError(StopError):
 
 class DeadLetterUndeliveredError(StopError):
     """The dead-letter topic did not take a refused row. Its offset is not committed, so it is not lost."""
+
+
+class CollectorRefusedError(StopError):
+    """The OTLP collector gave an answer that does not pass by itself."""
 
 
 class OffsetMetadataError(StopError):

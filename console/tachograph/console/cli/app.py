@@ -20,6 +20,7 @@ from tachograph.console.cli import (
     demonstration,
     doctor,
     evidence,
+    export,
     keys,
     panels,
     pipeline,
@@ -69,6 +70,7 @@ stack.register(app)
 pipeline.register(app)
 reading.register(app)
 report.register(app)
+export.register(app)
 violations.register(app)
 recorder.register(app)
 replaying.register(app)

@@ -42,6 +42,10 @@ SHAPES: Final[dict[str, Shape]] = {
         "each difference has `kind`, `where`, `change`, `left` and `right`",
     ),
     "doctor": Shape("object", ("ok", "checks"), "each check has `check`, `state`, `detail` and `todo`"),
+    "export": Shape("object", ("rows", "tables", "files"), "`tables` has rows by table; needs `-o`"),
+    "export otlp": Shape(
+        "object", ("spans", "logs", "requests"), "`spans` and `logs` have `accepted`, `rejected` and `retries`"
+    ),
     "migrate": Shape("object", ("dry_run", "migrations")),
     "query": Shape("list", note="one object per row, with the query's columns"),
     "redact": Shape("object", ("text", "redactions", "dropped")),

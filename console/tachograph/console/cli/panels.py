@@ -13,7 +13,7 @@ CARE: Final = "Look after it"
 
 _COMMANDS: Final = {
     START: ("demo", "up", "status", "down", "doctor", "console"),
-    READ: ("runs", "report", "diff", "query", "violations", "slo", "artifacts"),
+    READ: ("runs", "report", "diff", "query", "violations", "slo", "artifacts", "export"),
     PROVE: ("verify", "evidence", "proof", "replay", "recording", "keys", "catalog"),
     RUN: ("worker", "sink", "snapshots", "sealer", "signer", "evaluators", "alerts", "topics", "migrate"),
     CARE: ("rules", "prices", "retention", "redact", "spool", "dlq", "config"),

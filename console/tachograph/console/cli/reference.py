@@ -63,6 +63,8 @@ def _walk(group: Any, before: str) -> Iterator[tuple[str, Any]]:
     for name, command in group.commands.items():
         path = f"{before} {name}".strip()
         if hasattr(command, "commands"):
+            if command.invoke_without_command:
+                yield path, command
             yield from _walk(command, path)
         else:
             yield path, command
