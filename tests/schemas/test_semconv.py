@@ -18,7 +18,7 @@ from tachograph.schemas.semconv_page import page
 
 ROOT = Path(__file__).parents[2]
 CONVENTIONS = semantic_conventions()
-VIEWS = (ROOT / "sinks/tachograph/sinks/clickhouse/migrations/0019_spans.sql").read_text(encoding="utf-8")
+VIEWS = (ROOT / "sinks/tachograph/sinks/clickhouse/migrations/0020_spans.sql").read_text(encoding="utf-8")
 OFFICIAL = {
     value
     for module in (gen_ai_attributes, error_attributes, service_attributes, deployment_attributes)

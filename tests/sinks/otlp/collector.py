@@ -130,10 +130,13 @@ class _Handler(BaseHTTPRequestHandler):
 @contextmanager
 def collector(*answers: Answer) -> Iterator[Collector]:
     """Answers are status codes, ``429:N`` (with Retry-After), ``partial:N``, ``hang``, ``drop`` or ``nonsense``."""
-    handler = type("Handler", (_Handler,), {})
-    server = ThreadingHTTPServer(("127.0.0.1", 0), handler)
+
+    class Handler(_Handler):
+        subject: Collector
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
     server.daemon_threads = True
-    subject = handler.subject = Collector(server.server_address[1], list(answers))
+    subject = Handler.subject = Collector(server.server_address[1], list(answers))
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:

@@ -4,7 +4,7 @@ A page is done when the collector has acknowledged all of it, and only then the 
 page is sent again, with the same ids.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
@@ -24,7 +24,7 @@ PAGE_ROWS: Final = 2000
 class Sends(Protocol):
     """Takes items of a signal. Raises if they were not taken."""
 
-    def send(self, signal: Exported, items: "list[Item] | tuple[Item, ...]", /) -> Delivered:
+    def send(self, signal: Exported, items: Sequence[Item], /) -> Delivered:
         """Deliver a batch."""
 
 
@@ -106,7 +106,7 @@ class OtlpExport:
     def _tell(
         self,
         source: Source,
-        places_of_page: "list[Place] | tuple[Place, ...] | Any",
+        places_of_page: Sequence[Place],
         where: str,
         parameters: Mapping[str, Any],
         *,
@@ -123,11 +123,11 @@ class OtlpExport:
             told = source.tell(page) if page.places else {}
         for signal, items in told.items():
             for batch in batches(items, self._settings.batch_items, self._settings.batch_bytes):
-                self.tally.add(signal, self._delivery.send(signal, list(batch)))
+                self.tally.add(signal, self._delivery.send(signal, batch))
                 self._progress(self.tally)
         return held
 
-    def _page(self, found: Any, where: str, parameters: Mapping[str, Any]) -> Page:
+    def _page(self, found: Sequence[Place], where: str, parameters: Mapping[str, Any]) -> Page:
         return Page(self._database, self._vocabulary, found, where, bool(self._selection.run), parameters)
 
 

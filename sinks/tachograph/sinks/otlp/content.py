@@ -1,11 +1,8 @@
 """Captured content in the shapes of the conventions. Told only on request, and as it was captured: already redacted."""
 
+import json
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
-
-import orjson
-
-_ORDER: Final = orjson.OPT_NON_STR_KEYS
 
 
 def content_value(column: str, row: Mapping[str, Any]) -> Any:
@@ -17,7 +14,7 @@ def content_value(column: str, row: Mapping[str, Any]) -> Any:
 def _messages(row: Mapping[str, Any]) -> str | None:
     return _json(
         [
-            {"role": item["role"], "parts": [{"type": "text", "content": item["content"]}]}
+            {"role": item.get("role"), "parts": [{"type": "text", "content": item.get("content")}]}
             for item in _parts(row.get("messages"))
         ]
     )
@@ -27,7 +24,7 @@ def _output(row: Mapping[str, Any]) -> str | None:
     said = row.get("output_raw")
     parts: list[dict[str, Any]] = [{"type": "text", "content": said}] if said else []
     parts += [
-        {"type": "tool_call", "id": call["tool_call_id"], "name": call["name"], "arguments": call["arguments"]}
+        {"type": "tool_call", **{name: call.get(column) for name, column in _CALL.items()}}
         for call in _parts(row.get("tool_calls"))
     ]
     return _json([{"role": "assistant", "parts": parts}] if parts else [])
@@ -36,7 +33,7 @@ def _output(row: Mapping[str, Any]) -> str | None:
 def _tools(row: Mapping[str, Any]) -> str | None:
     return _json(
         [
-            {"type": "function", "name": tool["name"], "description": tool["description"], "parameters": tool["schema"]}
+            {"type": "function", **{name: tool.get(column) for name, column in _TOOL.items()}}
             for tool in _parts(row.get("tools"))
         ]
     )
@@ -47,13 +44,11 @@ def _parts(value: Any) -> Sequence[Mapping[str, Any]]:
 
 
 def _json(items: list[dict[str, Any]]) -> str | None:
-    if not items:
-        return None
-    try:
-        return orjson.dumps(items, option=_ORDER, default=str).decode()
-    except orjson.JSONEncodeError:
-        return str(items).encode("utf-8", "replace").decode()
+    return json.dumps(items, ensure_ascii=False, separators=(",", ":"), default=str) if items else None
 
+
+_CALL: Final = {"id": "tool_call_id", "name": "name", "arguments": "arguments"}
+_TOOL: Final = {"name": "name", "description": "description", "parameters": "schema"}
 
 _SHAPES: Final[Mapping[str, Callable[[Mapping[str, Any]], str | None]]] = {
     "messages": _messages,

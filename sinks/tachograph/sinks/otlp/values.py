@@ -14,8 +14,8 @@ from opentelemetry.proto.common.v1.common_pb2 import AnyValue, ArrayValue, KeyVa
 MAX_TEXT: Final = 4096
 """Characters of an attribute. Backends cut or refuse longer ones; none of ours that is no content comes near."""
 
-MAX_CONTENT: Final = 65_536
-"""Characters of captured content: what is larger is in the artifact store, and its pointer is told instead."""
+MAX_CONTENT: Final = 1_048_576
+"""Characters of captured content. A single text of a row has at most 64 KB, but a prompt has many."""
 
 MAX_ITEMS: Final = 128
 """Of a list. OpenTelemetry's own limit for what a span may have of a kind."""
