@@ -9,7 +9,7 @@ export PYTHONPATH :=
 RUN := .venv/bin/
 STAMP := .venv/.installed
 
-.PHONY: help install format check test browser images bench demo clean
+.PHONY: help install format check test browser images bench phoenix demo clean
 
 help: ## this list
 	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -58,6 +58,14 @@ $(BENCH_STAMP): pyproject.toml uv.lock $(filter .tools/bin/uv,$(UV))
 	UV_PROJECT_ENVIRONMENT=.venv-bench $(UV) sync --locked --all-extras --group bench
 	@touch $@
 
+# A peer that export sends to. It wants versions that our own tests do not, so it has an environment to itself.
+PHOENIX_STAMP := .venv-phoenix/.installed
+$(PHOENIX_STAMP): pyproject.toml uv.lock $(filter .tools/bin/uv,$(UV))
+	UV_PROJECT_ENVIRONMENT=.venv-phoenix $(UV) sync --locked --only-group phoenix
+	@touch $@
+
+phoenix: $(PHOENIX_STAMP) ## Arize Phoenix (600 MB), which `make bench` then sends to
+
 bench: $(BENCH_STAMP) ## ratios against a reference measured in the same run
 	.venv-bench/bin/python -m benchmarks $(ARGS)
 
@@ -65,4 +73,4 @@ demo: $(STAMP) ## start everything, run a scripted agent, show what landed
 	$(RUN)tachograph demo $(ARGS)
 
 clean: ## remove what the commands above made
-	rm -rf .venv .venv-bench .tools .tachograph dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .venv .venv-bench .venv-phoenix .tools .tachograph dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from benchmarks import console, latency, memory, questions, recorder, sealing, sink, worker
+from benchmarks import console, export, latency, memory, questions, recorder, sealing, sink, worker
 from benchmarks.report import Result
 from tachograph.deploy.stack import running_servers
 from tachograph.deploy.topics import apply_topics
@@ -25,6 +25,7 @@ PARTS: Final = {
     "objectives": questions.measure_objectives,
     "sealing": sealing.measure,
     "console": console.measure,
+    "export": export.measure,
 }
 
 

@@ -6,7 +6,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 from uuid import uuid4
@@ -22,33 +22,15 @@ from tachograph.console.export.sources import SOURCES
 from tachograph.schemas.errors import ConfigError
 from tachograph.schemas.settings import OtlpSettings, Settings
 from tachograph.sinks.errors import CollectorUnreachableError
-from tachograph.sinks.otlp.delivery import Delivered
-from tachograph.sinks.otlp.requests import Exported, Item
 from tachograph.sinks.otlp.vocabulary import Vocabulary
 from tests.console.export.conftest import Exported as Landed
 from tests.console.export.landing import Landing
+from tests.console.export.takes import Takes
 from tests.sinks.otlp.collector import collector
 from tests.sinks.rows import sample_row
 from tests.sinks.running import eventually
 
 pytestmark = [pytest.mark.stack]
-
-
-class Takes:
-    """A collector in this process that can be made to fail, and keeps what it acknowledged."""
-
-    def __init__(self) -> None:
-        self.taken: list[bytes] = []
-        self.fails_after: int | None = None
-
-    def send(self, signal: Exported, items: Sequence[Item], /) -> Delivered:
-        del signal
-        if self.fails_after == 0:
-            raise CollectorUnreachableError("away")
-        if self.fails_after is not None:
-            self.fails_after -= 1
-        self.taken += [item.told.SerializeToString() for item in items]
-        return Delivered(len(items))
 
 
 class Following:

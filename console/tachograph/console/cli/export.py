@@ -18,7 +18,7 @@ from tachograph.schemas.tables.kinds import Table
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    group = typer.Typer(help="Runs as files, or to a collector of OpenTelemetry.", invoke_without_command=True)
+    group = typer.Typer(invoke_without_command=True)
     group.callback()(export)
     group.command("otlp")(otlp)
     app.add_typer(group, name="export")

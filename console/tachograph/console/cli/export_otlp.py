@@ -20,6 +20,7 @@ from tachograph.console.export.selection import Selection
 from tachograph.console.violations import moment
 from tachograph.schemas.errors import ConfigError, TachographError
 from tachograph.schemas.settings import Settings, load_settings
+from tachograph.sinks.otlp.requests import Exported
 
 if TYPE_CHECKING:
     from tachograph.console.export.memory import Memory
@@ -72,6 +73,10 @@ def otlp(
             "--content/--no-content", help="Also send prompts, outputs and tool texts, as they were captured."
         ),
     ] = False,
+    signals: Annotated[
+        list[Exported] | None,
+        typer.Option("--signal", help="Only this one, for backends that take no other. [default: both]"),
+    ] = None,
     tenant: TenantOption = "",
     as_json: JsonFlag = False,
 ) -> None:
@@ -92,6 +97,7 @@ def otlp(
             os.environ,
             database,
             selection,
+            signals=signals or tuple(Exported),
             content=content,
             follow=follow,
             stop=stop,

@@ -1,7 +1,7 @@
 """Puts an exporter together from settings: the database on one side, a collector on the other."""
 
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import version
 
@@ -12,6 +12,7 @@ from tachograph.schemas.settings import Settings
 from tachograph.sinks.otlp.delivery import Delivery
 from tachograph.sinks.otlp.endpoint import targets
 from tachograph.sinks.otlp.post import HttpPost
+from tachograph.sinks.otlp.requests import Exported
 from tachograph.sinks.otlp.vocabulary import Vocabulary
 
 
@@ -22,6 +23,7 @@ def connected(
     database: Reader,
     selection: Selection,
     *,
+    signals: Collection[Exported],
     content: bool,
     follow: bool,
     stop: threading.Event,
@@ -39,4 +41,6 @@ def connected(
             wait=stop.wait,
             told=told,
         )
-        yield OtlpExport(database, delivery, vocabulary, settings.otlp, selection=selection, progress=progress)
+        yield OtlpExport(
+            database, delivery, vocabulary, settings.otlp, selection=selection, signals=signals, progress=progress
+        )

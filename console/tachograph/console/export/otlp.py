@@ -4,7 +4,7 @@ A page is done when the collector has acknowledged all of it, and only then the 
 page is sent again, with the same ids.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol
 
@@ -62,6 +62,7 @@ class OtlpExport:
         settings: OtlpSettings,
         *,
         selection: Selection,
+        signals: Collection[Exported] = tuple(Exported),
         progress: Callable[[Tally], None] = lambda _tally: None,
     ) -> None:
         self._database = database
@@ -69,6 +70,7 @@ class OtlpExport:
         self._vocabulary = vocabulary
         self._settings = settings
         self._selection = selection
+        self._signals = frozenset(signals)
         self._progress = progress
         self.tally: Final = Tally()
 
@@ -121,8 +123,8 @@ class OtlpExport:
                 held[partition] = min(held.get(partition, offset), offset)
             page = self._page([place for place in places_of_page if not _is_held(place, held)], where, parameters)
             told = source.tell(page) if page.places else {}
-        for signal, items in told.items():
-            for batch in batches(items, self._settings.batch_items, self._settings.batch_bytes):
+        for signal in [signal for signal in told if signal in self._signals]:
+            for batch in batches(told[signal], self._settings.batch_items, self._settings.batch_bytes):
                 self.tally.add(signal, self._delivery.send(signal, batch))
                 self._progress(self.tally)
         return held

@@ -123,9 +123,9 @@ def _refusal(answer: Answer) -> str:
         400: "it cannot read what was sent; is it an OTLP receiver for http/protobuf?",
         401: "set TACHOGRAPH_OTLP__HEADERS to the key it wants, such as authorization=Bearer%20KEY",
         403: "it knows the key and forbids this: check TACHOGRAPH_OTLP__HEADERS",
-        404: "there is nothing at this path: give TACHOGRAPH_OTLP__ENDPOINT without /v1/…, or set "
-        "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT and …_LOGS_ENDPOINT to whole addresses",
-        405: "there is something else at this address than an OTLP receiver",
+        404: "there is nothing at this path. Many backends take traces only (--signal traces). Else give "
+        "TACHOGRAPH_OTLP__ENDPOINT without /v1/…, or set OTEL_EXPORTER_OTLP_TRACES_ENDPOINT and …_LOGS_ENDPOINT",
+        405: "there is something else at this address than a receiver of this signal: try --signal traces",
         415: "it does not take protobuf, or not with gzip: try TACHOGRAPH_OTLP__COMPRESSION=none",
     }.get(answer.status or 0, "its own log says why")
     return f"{answer.shown} {answer.reason}: {todo}"
