@@ -114,7 +114,7 @@ def test_a_certificate_that_is_none_is_said(tmp_path: Path) -> None:
     """Before anything is sent."""
     (tmp_path / "ca.pem").write_text("no certificate")
     with pytest.raises(ConfigError, match="TACHOGRAPH_OTLP__CERTIFICATE"):
-        HttpPost(targets(OtlpSettings(certificate=tmp_path / "ca.pem"), {}))
+        HttpPost(targets(OtlpSettings(endpoint="https://127.0.0.1:1", certificate=tmp_path / "ca.pem"), {}))
 
 
 @pytest.mark.parametrize(

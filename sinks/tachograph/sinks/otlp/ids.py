@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from functools import lru_cache
 from typing import Final
 
 from tachograph.schemas.trace_ids import trace_id_of
@@ -11,6 +12,7 @@ _LATEST_NS: Final = 2**63 - 1
 """OTLP has 64 bits without a sign; many readers have one."""
 
 
+@lru_cache(maxsize=4096)  # spans of a run come together
 def trace_bytes(trace_id: str, tenant_id: str, run_id: str) -> bytes:
     """A W3C trace id. What is none stands for itself, hashed; a run without a trace is its own."""
     return bytes.fromhex(trace_id_of(trace_id or f"{tenant_id}/{run_id}"))

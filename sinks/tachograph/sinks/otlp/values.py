@@ -26,9 +26,9 @@ _INT64: Final = range(-(2**63), 2**63)
 def text(value: str, limit: int = MAX_TEXT) -> str:
     """Text that is sound UTF-8, without null characters, and not too long."""
     cut = value if len(value) <= limit else value[: limit - 1] + "…"
-    if cut.isascii():
-        return cut.replace("\x00", "\ufffd")
-    return cut.encode("utf-8", "replace").decode("utf-8").replace("\x00", "\ufffd") if _is_odd(cut) else cut
+    if cut.isascii():  # almost all are, and most of those have nothing to be replaced
+        return cut.replace("\x00", "\ufffd") if "\x00" in cut else cut
+    return cut.encode("utf-8", "replace").decode("utf-8").replace("\x00", "\ufffd")
 
 
 def any_value(value: Any, limit: int = MAX_TEXT) -> AnyValue | None:
@@ -58,21 +58,11 @@ def any_value(value: Any, limit: int = MAX_TEXT) -> AnyValue | None:
 
 def attributes(pairs: Iterable[tuple[str, Any]], limit: int = MAX_TEXT) -> list[KeyValue]:
     """Attributes of what has a value, each name once: the first wins."""
-    found: dict[str, AnyValue] = {}
+    names: set[str] = set()
+    found = []
     for name, value in pairs:
-        told = any_value(value, limit) if name not in found else None
+        told = any_value(value, limit) if name not in names else None
         if told is not None:
-            found[name] = told
-    return [KeyValue(key=name, value=told) for name, told in found.items()]
-
-
-def _is_odd(value: str) -> bool:
-    return "\x00" in value or not _encodes(value)
-
-
-def _encodes(value: str) -> bool:
-    try:
-        value.encode()
-    except UnicodeEncodeError:
-        return False
-    return True
+            names.add(name)
+            found.append(KeyValue(key=name, value=told))
+    return found

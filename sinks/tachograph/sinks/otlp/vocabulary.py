@@ -21,6 +21,7 @@ class Vocabulary:
         self.version: Final = self._conventions.version(version)
         self.content: Final = content
         """Whether captured content is told, too."""
+        self._found: Final[dict[tuple[str, Signal, bool], Names]] = {}
 
     @property
     def schema_url(self) -> str:
@@ -46,9 +47,13 @@ class Vocabulary:
         return self._of(table, Signal.RESOURCE, content=False)
 
     def _of(self, table: str, signal: Signal, *, content: bool) -> Names:
-        names = self._conventions.names(signal, self.version, content=content)
-        start = f"{table}."
-        return {column.removeprefix(start): name for column, name in names.items() if column.startswith(start)}
+        found = self._found.get((table, signal, content))
+        if found is None:
+            names = self._conventions.names(signal, self.version, content=content)
+            start = f"{table}."
+            found = {column.removeprefix(start): name for column, name in names.items() if column.startswith(start)}
+            self._found[table, signal, content] = found
+        return found
 
 
 def _reading(column: str) -> Callable[[str], Any]:
