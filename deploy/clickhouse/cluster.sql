@@ -3062,7 +3062,12 @@ SELECT
     if(event.provider = '', concat('action ', event.action_type), concat('chat ', event.model)) AS span_name,
     if(event.provider = '', 'Internal', 'Client') AS kind,
      
-    subtractMilliseconds(event.occurred_at, greatest(ifNull(event.latency_ms, 0), 0)) AS began_at,
+     
+    fromUnixTimestamp64Micro(
+        least(greatest(toUnixTimestamp64Micro(event.occurred_at), -2208988800000000), 9223372036000000)
+            - least(greatest(ifNull(event.latency_ms, 0), 0), 86400000) * 1000,
+        'UTC'
+    ) AS began_at,
     event.latency_ms AS duration_ms,
     if(
         event.provider != '' AND isNull(event.completion_id) AND isNull(event.output_raw)

@@ -69,6 +69,17 @@ def test_everything_is_exported(stack: Settings, hostile: str, content: bool) ->
     assert len(took.taken) == exporting.tally.accepted
 
 
+def test_trace_viewers_see_everything(stack: Settings, hostile: str) -> None:
+    """The view that they read has every span, too."""
+    with reader(stack) as database:
+        found = database.rows(
+            "SELECT count(), sum(length(toString((Timestamp, Duration, SpanAttributes, `Events.Timestamp`)))) "
+            "FROM otel_traces WHERE ResourceAttributes['tachograph.tenant_id'] = {tenant:String}",
+            {"tenant": hostile},
+        )
+    assert found[0][0] >= 2 * (EACH + len(WILD) + 1)
+
+
 def test_files_hold_everything(stack: Settings, hostile: str, tmp_path: Path) -> None:
     """Sound JSON, sound Parquet, every row."""
     with reader(stack) as database, (tmp_path / "rows").open("wb") as file:
