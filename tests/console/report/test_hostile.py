@@ -45,7 +45,8 @@ LONG = "x" * 1_000_000
 
 ALLOWED = {
     "html", "head", "meta", "title", "style", "body", "header", "h1", "h2", "p", "nav", "a", "main", "section", "div",
-    "table", "thead", "tbody", "tr", "th", "td", "span", "details", "summary", "pre", "footer",
+    "table", "thead", "tbody", "tr", "th", "td", "span", "details", "summary", "pre", "footer", "dl", "dt", "dd",
+    "svg", "rect",
 }  # fmt: skip
 
 
@@ -109,6 +110,7 @@ def test_nothing_runs_in_the_html(hostile: tuple[str, RunReport]) -> None:
     assert seen.tags <= ALLOWED
     assert {name for name, _ in seen.attributes} <= {
         "lang", "charset", "http-equiv", "content", "name", "class", "id", "href", "scope", "aria-label", "aria-hidden",
+        "x", "y", "width", "height", "rx",
     }  # fmt: skip
     assert all((value or "").startswith("#") for name, value in seen.attributes if name == "href")
     assert printable(text)

@@ -26,6 +26,8 @@ class Grid:
     rows: tuple[tuple[str, ...], ...]
     tones: tuple[Tone, ...] = ()
     """Of the rows; empty if they have none."""
+    spans: tuple[tuple[float, float] | None, ...] = ()
+    """Where each row begins and ends within the whole, as shares of it, for those who draw bars; empty if nowhere."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,12 +1,20 @@
 """From a report to its page: which sections there are, and what stands in each. Pure."""
 
 from collections.abc import Iterator
-from datetime import UTC, datetime
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
-from tachograph.console.report.model import Content, ModelCall, RunReport, StepContext, ToolCall
-from tachograph.console.report.page import NOTHING, Block, Facts, Page, Part, Section, Sentence, grid, shown
+from tachograph.console.report.model import (
+    Content,
+    ModelCall,
+    RunReport,
+    StepContext,
+    ToolCall,
+    Violation,
+)
+from tachograph.console.report.page import NOTHING, Block, Facts, Grid, Page, Part, Section, Sentence, grid, shown
 from tachograph.console.report.records import Record
-from tachograph.console.report.timeline import tone_of
+from tachograph.console.report.timeline import spans_of, tone_of
 
 SIGNALS_NOTE = "Signals are facts correlated with the quality of outcomes; they are no scores."
 DECISIONS_NOTE = "Choices as the agent recorded them, with their coded reasons."
@@ -100,31 +108,38 @@ def _violations(report: RunReport) -> Iterator[Part]:
             [tone_of(item.severity) for item in report.top_violations],
         )
         yield grid(
-            ("severity", "code", "verdict", "enforced", "constraint", "evidence", "time"),
-            [
-                (item.severity, item.code, item.verdict, item.action, item.constraint_id, item.evidence, when(item.at))
-                for item in report.violations
-            ],
+            ("time", "code", "evidence", "verdict", "enforced"),
+            [_violation_row(item, report) for item in report.violations],
             [tone_of(item.severity) for item in report.violations],
         )
 
 
+def _violation_row(item: Violation, report: RunReport) -> tuple[object, ...]:
+    code = f"{item.code} ({item.constraint_id})" if item.constraint_id else item.code
+    start = report.summary.started_at
+    at = when(item.at) if start is None else since((item.at - start) // timedelta(milliseconds=1))
+    return at, code, item.evidence, item.verdict, item.action
+
+
 def _timeline(report: RunReport) -> tuple[Part, ...]:
-    return (
-        grid(
-            ("time", "kind", "what", "detail", "took"),
-            [
-                (
-                    f"{entry.offset_ms / 1000:+.3f} s",
-                    entry.kind.replace("_", " "),
-                    f"{'· ' * min(entry.depth, 8)}{entry.title}",
-                    entry.detail,
-                    seconds(entry.duration_ms) if entry.duration_ms is not None else "",
-                )
-                for entry in report.timeline
-            ],
-            [entry.tone for entry in report.timeline],
-        ),
+    listed = _timeline_grid(report)
+    return (replace(listed, spans=spans_of(report.timeline)),)
+
+
+def _timeline_grid(report: RunReport) -> Grid:
+    return grid(
+        ("time", "kind", "what", "detail", "took"),
+        [
+            (
+                since(entry.offset_ms),
+                entry.kind.replace("_", " "),
+                f"{'· ' * min(entry.depth, 8)}{entry.title}",
+                entry.detail,
+                seconds(entry.duration_ms) if entry.duration_ms is not None else "",
+            )
+            for entry in report.timeline
+        ],
+        [entry.tone for entry in report.timeline],
     )
 
 
@@ -391,6 +406,11 @@ def sides(statuses: dict[str, str]) -> str:
 def when(at: datetime | None) -> str:
     """A moment, in UTC."""
     return NOTHING if at is None else at.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3] + "Z"
+
+
+def since(milliseconds: int) -> str:
+    """How long after the run's start; before it if the producer's clock says so."""
+    return f"{milliseconds / 1000:+.3f} s"
 
 
 def seconds(milliseconds: int | None) -> str:

@@ -194,3 +194,21 @@ def tone_of(word: str) -> Tone:
 def _worst(row: Row) -> str:
     answers = {row[f"{side}_status"] for side in ("alignment", "quality", "policy")}
     return next((answer for answer in ("fail", "warn", "pass") if answer in answers), "")
+
+
+def spans_of(entries: Sequence[TimelineEntry]) -> tuple[tuple[float, float] | None, ...]:
+    """Where entries with a length begin and end, as shares of the time from the first to the last of them."""
+    # A model call is on record when its answer is there; everything else when it begins.
+    times = [
+        (entry.offset_ms - lasted, entry.offset_ms)
+        if entry.kind == "model_call"
+        else (entry.offset_ms, entry.offset_ms + lasted)
+        for entry in entries
+        for lasted in [entry.duration_ms or 0]
+    ]
+    first, last = min((start for start, _ in times), default=0), max((end for _, end in times), default=0)
+    whole = max(last - first, 1)
+    return tuple(
+        None if entry.duration_ms is None else ((start - first) / whole, (end - first) / whole)
+        for entry, (start, end) in zip(entries, times, strict=True)
+    )
