@@ -43,6 +43,30 @@ def test_commands_are_completed(tmp_path: Path) -> None:
     assert {"report", "redact"} <= set(answer.stdout.split())
 
 
+@pytest.mark.parametrize("terminal", [True, False], ids=["on a terminal", "in a file"])
+def test_progress_is_for_people(tmp_path: Path, *, terminal: bool) -> None:
+    """What goes on is told on stderr while it lasts, if somebody sits there; stdout is data in either case."""
+    file = tmp_path / "stderr"
+    ours, theirs = os.openpty() if terminal else (-1, os.open(file, os.O_CREAT | os.O_WRONLY))
+    away = {
+        "KAFKA__BOOTSTRAP_SERVERS": "127.0.0.1:9",
+        "KAFKA__REQUEST_TIMEOUT_MS": "1500",
+        "CLICKHOUSE__HTTP_PORT": "9",
+    }
+    answer = subprocess.run(
+        [sys.executable, "-m", "tachograph.console.main", "--home", str(tmp_path), "doctor", "--json"],
+        check=False,
+        stdout=subprocess.PIPE,
+        stderr=theirs,
+        env=os.environ | {"TERM": "xterm"} | {f"TACHOGRAPH_{name}": value for name, value in away.items()},
+    )
+    os.close(theirs)
+    told = os.read(ours, 1 << 16).decode() if terminal else file.read_text(encoding="utf-8")
+    assert ("looking at" in told) is terminal
+    assert "checks failed" in told
+    assert json.loads(answer.stdout)["ok"] is False
+
+
 def test_no_color_is_heeded(tmp_path: Path) -> None:
     """Even where colours are forced, as CI systems do."""
     plain = tachograph("topics", "list", home=tmp_path, FORCE_COLOR="1")

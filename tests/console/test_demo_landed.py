@@ -153,6 +153,18 @@ def test_the_short_form_fits_the_terminal(landed: Landed) -> None:
     assert max(len(line) for line in answer.stdout.splitlines()) <= 72
 
 
+def test_the_list_of_runs_fits_a_small_terminal(landed: Landed) -> None:
+    """A line for each run with what matters most: how it ended, whether it is whole, what was found."""
+    answer = landed.program("runs", "--agent", "demo-coder", "--limit", "500", columns=80, NO_COLOR="1", FORCE_COLOR="")
+    assert answer.returncode == 0, answer.stderr
+    lines = answer.stdout.splitlines()
+    assert max(len(line) for line in lines) <= 80
+    (line,) = (line for line in lines if landed.run_id("sign_in") in line)
+    assert line.split()[1:5] == ["succeeded", "complete", "2", "critical"]
+    (line,) = (line for line in lines if landed.run_id("speed_up") in line)
+    assert "2 error, 2 warn" in line
+
+
 def test_the_html_file_is_alone_in_the_world(landed: Landed, tmp_path: Path) -> None:
     """Nothing is fetched and nothing runs: it can be mailed."""
     file = tmp_path / "report.html"

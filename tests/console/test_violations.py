@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from tachograph.console.cli.violations import table_line
+from tachograph.console.cli.violations import table_line, two_lines
 from tachograph.console.violations import Wanted, as_json, moment
 from tachograph.schemas.enums import Severity
 from tests.console.test_cli import tachograph
@@ -96,3 +96,13 @@ def test_no_broker_is_a_sentence(tmp_path: Path) -> None:
     assert "tachograph up" in answer.stderr
     assert "Traceback" not in answer.stderr
     assert answer.stdout == ""
+
+
+@pytest.mark.parametrize("width", [40, 80, 120])
+def test_a_narrow_terminal_gets_two_lines(width: int) -> None:
+    """When, how bad and what; then where, and the sentence. Nothing is wider than the terminal, nothing drives it."""
+    lines = two_lines(row(message="first\nsecond\x1b[2J " + "word " * 30, run_id="run_1"), width).split("\n")
+    assert lines[0].startswith("2026-05-28T20:26:40.123Z")
+    assert "    run_1: first second\\x1b[2J word" in "\n".join(lines)
+    assert max(len(line) for line in lines) <= width
+    assert all(line.isprintable() for line in lines)

@@ -1,5 +1,6 @@
 """Reading from ClickHouse as the console: an account that may only SELECT."""
 
+import re
 from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, cast
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 
 _CHUNK: Final = 256 * 1024
 _AUTHENTICATION_FAILED: Final = "516"
+_SAID: Final = re.compile(r"DB::Exception: (.*?)(?: \(version [^)]*\))?(?: \(for url [^)]*\))?$")
 _UNKNOWN_DATABASE: Final = "UNKNOWN_DATABASE"
 
 
@@ -116,4 +118,9 @@ def reader(settings: Settings, *, connections: int = 8) -> "Iterator[Reader]":
 
 
 def _first_line(error: Exception) -> str:
-    return str(error).strip().splitlines()[0][:300] if str(error).strip() else type(error).__name__
+    """What ClickHouse says, without what the driver says around it."""
+    said = str(error).strip().splitlines()
+    if not said:
+        return type(error).__name__
+    found = _SAID.search(said[0])
+    return (found[1] if found else said[0])[:300]

@@ -58,8 +58,9 @@ SHAPES: Final[dict[str, Shape]] = {
         "list",
         (
             "run_id", "agent_id", "environment", "status", "completeness", "started_at", "duration_ms", "received",
-            "emitted",
+            "emitted", "violations",
         ),
+        "`violations` counts them by severity",
     ),
     "slo budget": Shape("list", note="one object per objective and tenant: counts, budget left, burn rates"),
     "slo list": Shape("list", _OBJECTIVE),

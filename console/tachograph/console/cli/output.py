@@ -15,13 +15,20 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from tachograph.console.tones import tone
 from tachograph.console.visible import clipped, visible, visible_json
 
 PIPE_WIDTH = 180
 """Columns where there is no terminal to ask: wide enough that a table keeps its rows."""
 
 NARROWEST = 13
-"""Columns of the terminal that a column of a table needs at least."""
+"""Room that a column of a table needs where its cells are longer than that: less would tear words into pieces."""
+
+GAP = 2
+"""Room between two columns."""
+
+_STYLES = {"good": "green", "warn": "yellow", "bad": "red"}
+"""Colours of words such as ``failed``, on a terminal that shows colours. The word says it, too."""
 
 OUT = Console(highlight=False, width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPE_WIDTH)
 """Data. Pipe it."""
@@ -72,19 +79,30 @@ def print_table(columns: Sequence[str], rows: Sequence[Sequence[object]], *, tit
     Where the terminal is too narrow for the columns, each row is a small list of its own.
     """
     names = [Text(printable(column)) for column in columns]
-    if OUT.width < len(columns) * NARROWEST:
-        _print_lists(names, rows, title)
+    shown = [[_cell(cell) for cell in row] for row in rows]
+    if not _fits(names, shown):
+        _print_lists(names, shown, title)
         return
     table = Table(title=title, title_justify="left", header_style="bold", box=None, pad_edge=False)
     numeric = [all(isinstance(row[place], int | float) for row in rows) and bool(rows) for place in range(len(columns))]
     for name, is_numeric in zip(names, numeric, strict=True):
         table.add_column(name, justify="right" if is_numeric else "left", overflow="fold")
-    for row in rows:
-        table.add_row(*(Text(printable(cell)) for cell in row))
+    for cells in shown:
+        table.add_row(*cells)
     OUT.print(table)
 
 
-def _print_lists(names: Sequence[Text], rows: Sequence[Sequence[object]], title: str | None) -> None:
+def _cell(value: object) -> Text:
+    return Text(printable(value), style=_STYLES.get(tone(value), "") if isinstance(value, str) else "")
+
+
+def _fits(names: Sequence[Text], rows: Sequence[Sequence[Text]]) -> bool:
+    widest = [max(cell.cell_len for cell in column) for column in zip(names, *rows, strict=True)]
+    needed = sum(min(each, NARROWEST) for each in widest) + GAP * (len(names) - 1)
+    return bool(needed <= OUT.width)
+
+
+def _print_lists(names: Sequence[Text], rows: Sequence[Sequence[Text]], title: str | None) -> None:
     if title is not None:
         OUT.print(Text(title, style="italic"))
     for place, row in enumerate(rows):
@@ -94,7 +112,7 @@ def _print_lists(names: Sequence[Text], rows: Sequence[Sequence[object]], title:
         table.add_column(style="bold", no_wrap=True)
         table.add_column(overflow="fold")
         for name, cell in zip(names, row, strict=True):
-            table.add_row(name, Text(printable(cell)))
+            table.add_row(name, cell)
         OUT.print(table)
 
 
@@ -102,6 +120,8 @@ def printable(cell: object) -> str:
     """Text of a cell without what could drive a terminal: control characters and direction overrides."""
     if cell is None:
         return "-"
+    if isinstance(cell, datetime):
+        cell = _plain(cell)
     return visible(clipped(f"{cell:,}" if isinstance(cell, int) and not isinstance(cell, bool) else str(cell)))
 
 

@@ -1,15 +1,21 @@
 """``tachograph runs`` and ``query``: what landed."""
 
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
 import typer
 
-from tachograph.console.cli.output import JsonFlag, note, print_json, print_table
+from tachograph.console.cli.output import OUT, JsonFlag, note, print_json, print_table
 from tachograph.console.database import Reader, reader
+from tachograph.console.spoken import ago, duration
 from tachograph.schemas import tables
+from tachograph.schemas.enums import Severity
 from tachograph.schemas.errors import ConfigError
 from tachograph.schemas.settings import load_settings
+
+WIDE, WIDER = 90, 120
+"""Columns of terminals that have room for more than what matters most."""
 
 RUNS_SQL = """
 SELECT run_id, agent_id, environment, status, completeness, started_at, duration_ms, received, emitted
@@ -17,6 +23,11 @@ FROM runs
 WHERE ({agent:String} = '' OR agent_id = {agent:String})
 ORDER BY started_at DESC
 LIMIT {limit:UInt32}
+"""
+
+BROKEN_SQL = """
+SELECT run_id, severity, uniqExact(violation_id) FROM violations WHERE run_id IN {runs:Array(String)}
+GROUP BY run_id, severity
 """
 
 
@@ -34,13 +45,48 @@ def runs(
 ) -> None:
     """List the latest runs."""
     with reader(load_settings()) as database:
-        columns, found = database.table(RUNS_SQL, {"agent": agent, "limit": limit})
+        columns, rows = database.table(RUNS_SQL, {"agent": agent, "limit": limit})
+        found = [dict(zip(columns, row, strict=True)) for row in rows]
+        broken = _broken(database, [run["run_id"] for run in found])
+    for run in found:
+        run["violations"] = broken.get(run["run_id"], {})
     if as_json:
-        print_json([dict(zip(columns, row, strict=True)) for row in found])
+        print_json(found)
     elif found:
-        print_table(columns, found)
+        _print_runs(found)
+    elif agent:
+        note(f"no run of an agent {agent}: `tachograph runs` without --agent lists all")
     else:
         note("no runs yet: `tachograph demo` makes some")
+
+
+def _broken(database: Reader, run_ids: Sequence[str]) -> dict[str, dict[str, int]]:
+    """Violations of runs by severity, the worst first."""
+    ranks = [severity.value for severity in reversed(Severity)]
+    counted = database.rows(BROKEN_SQL, {"runs": list(run_ids)})
+    found: dict[str, dict[str, int]] = {}
+    for run_id, severity, count in sorted(counted, key=lambda row: ranks.index(row[1]) if row[1] in ranks else 9):
+        found.setdefault(run_id, {})[severity] = count
+    return found
+
+
+def _print_runs(found: Sequence[dict[str, Any]]) -> None:
+    """What matters most, and more where there is room for it. ``--json`` has all of it."""
+    now, room = datetime.now(UTC), OUT.width
+    rows = [
+        {
+            "run": run["run_id"],
+            **({"agent": run["agent_id"], "environment": run["environment"]} if room >= WIDER else {}),
+            "status": run["status"],
+            "record": run["completeness"],
+            "violations": ", ".join(f"{count} {severity}" for severity, count in run["violations"].items()) or None,
+            "began": ago(run["started_at"], now),
+            **({"took": duration(run["duration_ms"])} if room >= WIDE else {}),
+            **({"records": run["received"]} if room >= WIDER else {}),
+        }
+        for run in found
+    ]
+    print_table([*rows[0]], [[*row.values()] for row in rows])
 
 
 def query(

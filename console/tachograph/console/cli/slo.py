@@ -9,6 +9,7 @@ import typer
 
 from tachograph.console.cli.output import JsonFlag, note, print_json, print_table
 from tachograph.console.database import QueryRefusedError, Reader, reader
+from tachograph.console.spoken import duration
 from tachograph.schemas.errors import ConfigError
 from tachograph.schemas.settings import Settings, load_settings
 
@@ -154,10 +155,16 @@ def _print_budgets(rows: list[dict[str, Any]]) -> None:
                 row["tenant_id"],
                 row["bad"],
                 row["total"],
-                f"{row['budget_left']:.1%}",
-                row["burn"]["3600"],
-                "never" if row["exhausted_in_s"] is None else f"{row['exhausted_in_s'] / 3600:.1f} h",
+                f"{row['budget_left']:.1%}" if row["budget_left"] > 0 else f"{1 - row['budget_left']:.1f} x spent",
+                f"{row['burn']['3600']:.2f} x",
+                _gone_in(row["exhausted_in_s"]),
             ]
             for row in rows
         ],
     )
+
+
+def _gone_in(seconds: float | None) -> str:
+    if seconds is None:
+        return "never"
+    return duration(seconds * 1000) if seconds else "gone"

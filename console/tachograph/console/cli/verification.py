@@ -1,11 +1,14 @@
 """``tachograph verify``: whether evidence holds, or what ClickHouse has, and whether anything is missing."""
 
+import sys
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from rich.progress import track
 
-from tachograph.console.cli.output import JsonFlag, many, note, print_json, print_table
+from tachograph.console.cli.output import ERR, JsonFlag, many, note, print_json, print_table
 from tachograph.schemas.errors import ConfigError
 from tachograph.schemas.settings import load_settings
 
@@ -109,7 +112,7 @@ def _stored(  # noqa: PLR0917 - the options of one command
         if log and log not in logs.names():
             raise ConfigError(f"there is no log {log} of tenant {owner}: `tachograph verify` lists them")
         wanted = [log] if log else sorted({item.log_id for item in named}) or logs.names()
-        checked = check_logs(logs, wanted, read_key_set(key_set_of(settings)), trust, anchors)
+        checked = check_logs(logs, _watched(wanted), read_key_set(key_set_of(settings)), trust, anchors)
         runs = list(accounts(database, settings, owner, run_id=run, hours=hours)) if hours else []
     missing = [item for account in runs for item in account.missing]
     findings = [item for report in checked.values() for item in report.findings]
@@ -149,6 +152,11 @@ def _print_findings(findings: "Sequence[Finding]") -> None:
 
 def _outcome(records: int, findings: "Sequence[Finding]") -> str:
     return f"{many(records, 'record')}, " + (many(len(findings), "finding") if findings else "all holds")
+
+
+def _watched(names: Sequence[str]) -> Iterable[str]:
+    """The same names; on a terminal with a bar while each is checked, because a long log takes a while."""
+    return track(names, "  checking logs", console=ERR, transient=True, disable=not sys.stderr.isatty())
 
 
 def _log(name: str, report: "LogReport") -> dict[str, Any]:

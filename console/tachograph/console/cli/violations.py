@@ -1,12 +1,13 @@
 """``tachograph violations``: promises as they are broken."""
 
 import sys
+from textwrap import wrap
 from typing import Annotated, Any
 
 import orjson
 import typer
 
-from tachograph.console.cli.output import note, printable
+from tachograph.console.cli.output import OUT, note, printable
 from tachograph.console.visible import visible_json
 from tachograph.schemas.enums import Severity
 from tachograph.schemas.settings import load_settings
@@ -17,6 +18,9 @@ Kinds = Annotated[
 ]
 
 COLUMNS = ("time", "severity", "kind", "code", "agent", "run", "message")
+_INDENT = "    "
+WIDE = 160
+"""Columns of a terminal in which a violation has a line to itself; a narrower one gets two shorter lines."""
 _LINE = "{:<24}  {:<8}  {:<13}  {:<40}  {:<20}  {:<36}  {}"
 
 
@@ -56,7 +60,7 @@ def tail(
     with Tail(settings.kafka, topics, since=begin, registry=registry) as following:
         note("following violations; end with Ctrl-C")
         try:
-            if not as_json:
+            if not as_json and OUT.width >= WIDE:
                 _print(_LINE.format(*COLUMNS).rstrip())
             for row in following.rows():
                 if following.unreadable > unreadable:
@@ -64,7 +68,7 @@ def tail(
                     note(f"{unreadable} messages were passed over: they are not violations that this version can read")
                 if row is None or not wanted.matches(row):
                     continue
-                _print(_json_line(row) if as_json else table_line(row))
+                _print(_json_line(row) if as_json else _told(row))
                 shown += 1
                 if shown == limit:
                     return
@@ -73,13 +77,34 @@ def tail(
             return
 
 
+def _told(row: dict[str, Any]) -> str:
+    return table_line(row) if OUT.width >= WIDE else two_lines(row, OUT.width)
+
+
 def table_line(row: dict[str, Any]) -> str:
     """A violation on one line, safe for a terminal."""
     from tachograph.console.violations import as_json  # noqa: PLC0415 - as above
 
     names = ("occurred_at", "severity", "kind", "code", "agent_id", "run_id", "message")
     shown = as_json(row)
-    return _LINE.format(*(" ".join(printable(shown[name]).split()) for name in names))
+    return _LINE.format(*(_on_a_line(shown[name]) for name in names))
+
+
+def two_lines(row: dict[str, Any], width: int) -> str:
+    """When, how bad and what; below it where, and the sentence. No line is wider than the terminal."""
+    from tachograph.console.violations import as_json  # noqa: PLC0415 - as above
+
+    shown = {name: _on_a_line(value) for name, value in as_json(row).items()}
+    head = f"{shown['occurred_at']}  {shown['severity']:<8}  {shown['code']}"
+    below = f"{shown['run_id'] or shown['constraint_id']}: {shown['message']}"
+    lines = wrap(head, width, subsequent_indent=_INDENT) + wrap(
+        below, width, initial_indent=_INDENT, subsequent_indent=_INDENT
+    )
+    return "\n".join(lines)
+
+
+def _on_a_line(value: object) -> str:
+    return " ".join(printable(value).split())
 
 
 def _json_line(row: dict[str, Any]) -> str:

@@ -6,7 +6,6 @@ is made visible here, for every expression of every template.
 
 import re
 import unicodedata
-from datetime import UTC, datetime
 from typing import Any, Final
 
 from markupsafe import Markup
@@ -23,7 +22,6 @@ _NAMES: Final = re.findall(
 )
 _DELETE: Final = 0x7F
 _INVISIBLE: Final = frozenset({"Cc", "Cf", "Co", "Cs", "Cn", "Zl", "Zp"})
-_UNITS: Final = ((86_400, "d"), (3600, "h"), (60, "min"), (1, "s"))
 
 
 def visible(text: str) -> str:
@@ -61,61 +59,3 @@ def digest(value: Any) -> Markup:
     text = visible(str(value or ""))
     shown = text if len(text) <= DIGEST else f"{text[:DIGEST]}\u2026"
     return Markup('<span class="id" title="{}">{}</span>').format(text, shown or "\u2013")
-
-
-def ago(moment: datetime | None, now: datetime) -> str:
-    """How long before now, in one unit."""
-    if moment is None:
-        return "\u2013"
-    seconds = (now - moment).total_seconds()
-    if seconds < 0:
-        return f"in {_in_one_unit(-seconds)}" if seconds < -1 else "now"
-    return "now" if seconds < 1 else f"{_in_one_unit(seconds)} ago"
-
-
-def _in_one_unit(seconds: float) -> str:
-    size, unit = next((found for found in _UNITS if seconds >= found[0]), _UNITS[-1])
-    return f"{int(seconds // size)} {unit}"
-
-
-def exact(moment: datetime | None) -> str:
-    """A moment to the millisecond, in UTC."""
-    return "" if moment is None else moment.astimezone(UTC).strftime("%Y-%m-%d %H:%M:%S.%f")[:-3] + " UTC"
-
-
-def duration(milliseconds: float | None) -> str:
-    """A length of time with the unit that fits."""
-    if milliseconds is None:
-        return "\u2013"
-    seconds = milliseconds / 1000
-    if seconds < 1:
-        return f"{milliseconds:.0f} ms"
-    if seconds < 60:  # noqa: PLR2004 - a minute
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    if minutes < 60:  # noqa: PLR2004 - an hour
-        return f"{minutes} min {rest} s" if rest else f"{minutes} min"
-    hours, minutes = divmod(minutes, 60)
-    return f"{hours} h {minutes} min" if minutes else f"{hours} h"
-
-
-def number(value: float | None) -> str:
-    """A number with thousands apart; a dash if there is none."""
-    if value is None:
-        return "\u2013"
-    return f"{value:,}" if isinstance(value, int) else f"{value:,.2f}".rstrip("0").rstrip(".")
-
-
-def size(count: int | None) -> str:
-    """Bytes with the unit that fits."""
-    if count is None:
-        return "\u2013"
-    for unit, bytes_each in (("MB", 1 << 20), ("KB", 1 << 10)):
-        if count >= bytes_each:
-            return f"{count / bytes_each:.1f} {unit}"
-    return f"{count} B"
-
-
-def percent(share: float | None, digits: int = 1) -> str:
-    """A share of one."""
-    return "\u2013" if share is None else f"{share * 100:,.{digits}f}\u202f%"

@@ -10,6 +10,8 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 from starlette.responses import HTMLResponse, Response
 
+from tachograph.console import spoken
+from tachograph.console.tones import tone
 from tachograph.console.web import charts, display, words
 from tachograph.console.web.roles import Role
 
@@ -54,16 +56,17 @@ class Templates:
             "Role": Role,
             "NAVIGATION": NAVIGATION,
         }
+        self._environment.tests["unjudged"] = lambda name, judged: judged[f"{name}_status"] == "unknown"
         self._environment.filters |= {
             "short": display.short,
             "digest": display.digest,
-            "exact": display.exact,
-            "duration": display.duration,
-            "number": display.number,
-            "size": display.size,
-            "percent": display.percent,
+            "exact": spoken.exact,
+            "duration": spoken.duration,
+            "number": spoken.number,
+            "size": spoken.size,
+            "percent": spoken.percent,
             "visible": display.visible,
-            "tone": words.tone,
+            "tone": tone,
             "said": words.said,
         }
 
@@ -77,6 +80,8 @@ class Templates:
             here=asked.request.url.path,
             full_here=address(asked.request.url.path, **dict(asked.request.query_params)),
             when=partial(when, now=asked.now),
+            moment=partial(moment, now=asked.now),
+            precise=partial(precise, now=asked.now),
         )
         return HTMLResponse(html, status)
 
@@ -90,5 +95,21 @@ def when(moment: datetime | None, *, now: datetime) -> Markup:
     if moment is None:
         return Markup("<span class='none'>\u2013</span>")
     return Markup('<time datetime="{}" title="{}">{}</time>').format(
-        moment.isoformat(), display.exact(moment), display.ago(moment, now)
+        moment.isoformat(), spoken.exact(moment), spoken.ago(moment, now)
+    )
+
+
+def moment(at: datetime | None, *, now: datetime) -> Markup:
+    """The same with the exact one below: what people compare with other logs."""
+    if at is None:
+        return when(at, now=now)
+    return Markup('{}<span class="sub clock">{}</span>').format(when(at, now=now), spoken.clock(at, now))
+
+
+def precise(at: datetime | None, *, now: datetime) -> Markup:
+    """To the millisecond first: what lies close together is told apart, and how long ago stands beside it."""
+    if at is None:
+        return when(at, now=now)
+    return Markup('<time datetime="{}" title="{}">{}</time><span class="sub clock">{}</span>').format(
+        at.isoformat(), spoken.exact(at), spoken.clock(at, now, timespec="milliseconds"), spoken.ago(at, now)
     )

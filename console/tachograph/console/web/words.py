@@ -1,26 +1,6 @@
-"""Which colour a word of the contract gets, and how it reads. Unknown words are shown as they are, in no colour."""
+"""How words of the contract read on a page, and the colour of each type of decision."""
 
 from typing import Any, Final
-
-_TONES: Final = {
-    "good": ("succeeded", "complete", "pass", "sealed", "allow", "DECIDED", "CLOSED", "verified", "resolved", "stored"),
-    "calm": ("running", "open", "info", "IN_FLIGHT", "continue", "hashed", "redacted", "full"),
-    "warn": (
-        "warn",
-        "incomplete",
-        "aborted",
-        "skipped",
-        "skip",
-        "DEFERRED",
-        "ESCALATED",
-        "require_approval",
-        "escalate",
-        "not sealed",
-        "unknown",
-    ),
-    "bad": ("failed", "error", "critical", "SYSTEM_ERROR", "fail", "abort", "REJECTED", "deny", "firing", "broken"),
-}
-_TONE: Final = {word: tone for tone, listed in _TONES.items() for word in listed}
 
 _DECISION_TYPES: Final = (
     "tool_selection",
@@ -29,11 +9,6 @@ _DECISION_TYPES: Final = (
     "retry_strategy",
     "orchestration_path",
 )
-
-
-def tone(word: Any) -> str:
-    """Class of a badge: one of ours, whatever the word is."""
-    return _TONE.get(str(word), "plain")
 
 
 def decision_tone(decision_type: str) -> str:
