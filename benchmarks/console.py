@@ -20,8 +20,8 @@ STEPS, EVENTS, TOOLS = 8, 14, 14
 BIG = "run-with-500-events"
 TENANT = "bench"
 REQUESTS = 40
-GOAL_MS = 1000.0
-"""The requirement says well under a second; a busy machine gets the rest."""
+LISTED_MS, FILTERED_MS, LARGE_MS = 300.0, 500.0, 700.0
+"""Well under a second, as required: what people do most often has to be the quickest."""
 
 _SHARED = (
     "'bench', concat('agent-', toString(run % 40)), concat('run-', toString(run)), concat('t', toString(run)), "
@@ -52,9 +52,9 @@ def measure(settings: Settings, _folder: Path) -> list[Result]:
     client.close()
     over = f"p95 over {rows:,} rows"
     return [
-        Figure(f"runs page, {over}", listed, GOAL_MS, "ms", at_most=True),
-        Figure(f"runs page with filters, {over}", filtered, GOAL_MS, "ms", at_most=True),
-        Figure(f"page of a run with 500 events, {over}", large, GOAL_MS, "ms", at_most=True),
+        Figure(f"runs page, {over}", listed, LISTED_MS, "ms", at_most=True),
+        Figure(f"runs page with filters, {over}", filtered, FILTERED_MS, "ms", at_most=True),
+        Figure(f"page of a run with 500 events, {over}", large, LARGE_MS, "ms", at_most=True),
         Ratio("runs page", listed, "the same of a tenant without runs", empty, None, "ms"),
         Ratio("page of a run with 500 events", large, "of a run with 40", small, None, "ms"),
     ]

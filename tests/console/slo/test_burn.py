@@ -20,6 +20,7 @@ from tachograph.console.slo.burn import (
     Level,
     budget_left,
     burn_rate,
+    held_back,
     time_to_exhaustion_s,
     windows,
 )
@@ -184,6 +185,24 @@ def test_an_alert_ends_when_nothing_is_left_to_count() -> None:
     assert transitions(OBJECTIVE, [], {key._replace(slo="other"): START}, START) == []
 
 
+@pytest.mark.parametrize(
+    ("long", "short", "why"),
+    [
+        pytest.param(Count(0, 100), Count(0, 10), None, id="nothing burns"),
+        pytest.param(Count(50, 100), Count(5, 10), None, id="it gives an alert"),
+        pytest.param(Count(5, 5), Count(5, 5), "needs 20 events", id="too few events"),
+        pytest.param(Count(1, 20), Count(1, 1), "needs 2 bad events", id="too few bad ones"),
+        pytest.param(Count(50, 100), Count(0, 10), "over by now", id="the short window is calm"),
+    ],
+)
+def test_why_a_burn_gives_no_alert(long: Count, short: Count, why: str | None) -> None:
+    """A page that shows a high burn rate and no alert says why."""
+    pair = PAIRS[0]
+    objective = replace(OBJECTIVE, target=0.999, minimum_events=20, minimum_bad=2)
+    seen = Observation(tenant_id="acme", counts={pair.long_s: long, pair.short_s: short}, last_event_at=0)
+    assert held_back(pair, objective, seen) == why
+
+
 def test_a_transition_as_a_violation() -> None:
     """It fits the schema, carries samples, and its id is the hash of tenant, objective, severity and beginning."""
     watch = Watch(steady(START - HOUR, START + HOUR, bad=100))
@@ -194,8 +213,8 @@ def test_a_transition_as_a_violation() -> None:
     assert row["sample_event_ids"] == ["e1", "e2"]
     assert (row["kind"], row["severity"], row["verdict"]) == ("slo", "critical", "firing")
     assert (
-        row["message"] == "Tool success: the error budget is spent 100.0 times too fast over 360 minutes, "
-        "-9900% of it is left. Look at the sample events."
+        row["message"] == "Tool success: the error budget is spent 100.0 times too fast over 6 hours, "
+        "100.0 times the budget is gone. Look at the sample events."
     )
 
 

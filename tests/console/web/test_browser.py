@@ -22,7 +22,7 @@ from starlette.applications import Starlette
 from tachograph.console.web import Role
 from tachograph.console.web.login import cookie_name
 from tachograph.console.web.rendering import address
-from tachograph.schemas.topics import row_topic
+from tachograph.schemas.topics import ViolationKind, row_topic, violation_topic
 from tests.console.web.site import Site, filled
 from tests.pipeline.processes import Part
 from tests.sinks.rows import encoded
@@ -49,6 +49,14 @@ FLAGS = [
     "--disable-component-update",
     "--disable-sync",
 ]
+SHIFTS = """
+    window.shifted = 0;
+    new PerformanceObserver((list) => { for (const each of list.getEntries()) window.shifted += each.value; })
+        .observe({type: "layout-shift", buffered: true});
+"""
+"""Sums up what moved without being asked to, as browsers count it."""
+STEADY = 0.01
+"""A tenth of what is called a good page."""
 IMAGES = {"runs": "runs", "run": "run", "model-call": "model-call"}
 """Pages that the README shows, and the names of their files."""
 
@@ -126,6 +134,7 @@ def visitor(site: Site, chromium: Browser, tenant: str, role: Role = Role.OPERAT
     with served(app) as base:
         context = chromium.new_context(viewport=WIDE)
         session = app.state.services.sessions.begin("somebody", tenant, role)
+        context.add_init_script(SHIFTS)
         context.add_cookies([{"name": cookie_name(https=False), "value": session.id, "url": base, "httpOnly": True}])
         page = context.new_page()
         page.goto(f"{base}/query")
@@ -165,6 +174,9 @@ def test_every_page_in_every_light_and_width(site: Site, chromium: Browser) -> N
                     # Contrast depends on the scheme, reachability on the width: two of the four show both.
                     if (size is WIDE) == (scheme == "light"):
                         found += [f"{name} {scheme} {size['width']}: {each}" for each in barriers(at.page)]
+                    # Another size moves everything, and is asked for; so is the jump to another part of the page.
+                    if size is WIDE and scheme == "light" and (moved := at.page.evaluate("window.shifted")) > STEADY:
+                        found.append(f"{name} moves by {moved} while it loads")
                     if at.width() > size["width"]:
                         found.append(f"{name} is {at.width()} wide on a screen of {size['width']}")
         assert found + at.complaints == []
@@ -208,8 +220,19 @@ def test_the_console_works_by_keyboard(site: Site, chromium: Browser) -> None:
         assert page.evaluate("document.documentElement.dataset.theme") == "dark"
 
 
-def test_the_list_of_runs_is_live(site: Site, chromium: Browser, tmp_path: Path) -> None:
-    """A run that arrives shows up without a reload; paused, the list stays."""
+def test_a_query_is_run_by_keyboard(site: Site, chromium: Browser) -> None:
+    """Control and Enter, as everywhere else where SQL is written."""
+    with visitor(site, chromium, site.tenant) as at:
+        page = at.page
+        page.goto(f"{at.base}/query")
+        page.get_by_label("One SELECT").fill("SELECT 6 * 7 AS answer")
+        page.keyboard.press("Control+Enter")
+        page.get_by_text("1 row in").wait_for()
+        assert page.locator("tbody td").inner_text() == "42"
+
+
+def test_lists_are_live(site: Site, chromium: Browser, tmp_path: Path) -> None:
+    """A run, or a violation that matches, shows up without a reload; paused, the list stays."""
     tenant = f"live-{site.tenant}"
     with visitor(site, chromium, tenant) as at, Part("sink", site.settings, tmp_path / "sink.log"):
         at.page.goto(f"{at.base}/runs")
@@ -222,4 +245,10 @@ def test_the_list_of_runs_is_live(site: Site, chromium: Browser, tmp_path: Path)
         toggle = at.page.locator("[data-live-toggle]")
         toggle.click()
         assert (toggle.get_attribute("aria-pressed"), toggle.inner_text()) == ("false", "Paused")
+        at.page.goto(f"{at.base}/violations?kind=policy")
+        at.page.get_by_text("No violation matches").wait_for()
+        broken = filled("violations", "broken", tenant_id=tenant, kind="policy", severity="critical")
+        producer.produce(violation_topic(ViolationKind.POLICY), encoded("violations", broken), partition=0)
+        assert producer.flush(30) == 0
+        at.page.locator("table a", has_text="broken").wait_for(timeout=120_000)
         assert at.complaints == []

@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.stack, pytest.mark.timeout(300)]
 TAG = re.compile(r"<(/?[a-zA-Z][a-zA-Z0-9]*)((?:\s[^<>]*)?)>")
 OURS = re.compile(
     "(html|head|meta|title|link|script|body|a|header|nav|ul|ol|li|div|span|form|input|button|main|p|h1|h2|h3|img|svg|rect|"
-    "polyline|line|g|dl|dt|dd|table|caption|thead|tbody|tr|th|td|label|select|option|section|details|summary|code|strong|"
+    "circle|text|polyline|line|g|dl|dt|dd|table|caption|thead|tbody|tr|th|td|label|select|option|section|details|summary|code|strong|"
     "pre|time|textarea|figure|figcaption)"
 )
 """Every tag of our templates."""

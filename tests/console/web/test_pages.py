@@ -2,6 +2,7 @@
 
 import html
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -45,6 +46,35 @@ def test_the_list_of_runs_can_be_filtered_by_address(site: Site) -> None:
         assert site.run_ids[0] in shown(browser, "/runs", q=site.run_ids[0].upper())
         assert "No run matches" in shown(browser, "/runs", violation="no.such.code")
         assert 'value="T-10" placeholder' in browser.get("/runs", params={"q": "T-10"}).text
+
+
+def test_filters_that_are_often_asked_for_are_one_click(site: Site) -> None:
+    """They are addresses, too, and the one in force is marked."""
+    with signed_in(site.app(), site.tenant, Role.VIEWER) as browser:
+        text = browser.get("/runs", params={"violation": "critical"}).text
+        critical = {run for run in site.run_ids if run in text}
+        chips = dict(re.findall(r'<a href="(/runs[^"]*)"( aria-current="true")?>', text.split('class="chips"')[1]))
+        assert [path for path, marked in chips.items() if marked] == ["/runs?violation=critical"]
+        assert all(browser.get(html.unescape(path)).status_code == 200 for path in chips)
+        badges = {run: browser.get("/run", params={"id": run}).text for run in site.run_ids}
+    assert critical == {run for run, page in badges.items() if re.search(r">\d+ critical<", page)} != set()
+
+
+def test_a_run_begins_with_what_was_found(site: Site) -> None:
+    """The worst first, linked to the evidence; the bar it is about is marked; a run without says nothing."""
+    with signed_in(site.app(), site.tenant, Role.VIEWER) as browser:
+        pages = {run: browser.get("/run", params={"id": run}).text for run in site.run_ids}
+    leaking = next(page for run, page in pages.items() if run.startswith("run_sign_in"))
+    found = leaking.split('id="found-title"')[1].split("</section>")[0]
+    assert '>critical</span> <span class="count">2 \N{MULTIPLICATION SIGN}</span> <a href="#violations">' in found
+    assert "policy.no_secrets" in found
+    assert leaking.index('id="found-title"') < leaking.index('id="timeline"') < leaking.index('id="violations"')
+    timeline = leaking.split('id="timeline"')[1].split("</section>")[0]
+    marked = [bar for bar in timeline.split("<li ")[1:] if "1 critical" in bar]
+    assert [re.findall(r'class="(\w+) d', bar)[0] for bar in marked] == ["tool", "action"]
+    timing_out = next(page for run, page in pages.items() if run.startswith("run_upgrade"))
+    assert "TimeoutError" in timing_out.split('id="found-title"')[1].split("</section>")[0]
+    assert 'id="found-title"' not in next(page for run, page in pages.items() if run.startswith("run_fix_test"))
 
 
 def test_request_texts_are_searched_by_auditors_only(site: Site) -> None:
@@ -127,7 +157,7 @@ def test_tool_calls_are_nested_and_joined(site: Site) -> None:
     """The timeline indents a call under the call that made it."""
     with signed_in(site.app(), site.tenant, Role.VIEWER) as browser:
         pages = [browser.get("/run", params={"id": run}).text for run in site.run_ids]
-    assert any(re.search(r'<li class="d2">', page) for page in pages)
+    assert any(re.search(r'<li class="tool d2"', page) for page in pages)
     assert any("complete" in page.split('id="tools"')[1] for page in pages)
 
 
@@ -176,13 +206,91 @@ def test_a_snapshot_is_behind_one_more_click(site: Site) -> None:
         assert browser.visit(*pages["snapshot-content"]).status_code == 403
 
 
+def test_violations_can_be_filtered_by_address(site: Site) -> None:
+    """By kind, severity, code, agent and time; counts of the day lead to the same filters; none is said so."""
+    with signed_in(site.app(), site.tenant, Role.VIEWER) as browser:
+        everything = shown(browser, "/violations")
+        assert "policy.no_secrets" in everything
+        assert "observability.missing_tool_result" in everything
+        for given in ({"kind": "policy"}, {"severity": "critical"}, {"code": "policy.no_secrets"}):
+            text = browser.get("/violations", params=given).text
+            listed = words(text.split("<tbody>")[1])
+            assert "policy.no_secrets" in listed, given
+            assert "observability.missing_tool_result" not in listed, given
+            assert re.search(r'<option value="[^"]+" selected>', text), given
+        assert "policy.no_secrets" in shown(browser, "/violations", agent="demo-coder", period="24h")
+        for given in ({"agent": "nobody"}, {"code": "no.such.code"}, {"kind": "integrity"}):
+            assert "No violation matches" in shown(browser, "/violations", **given)
+        tally = browser.get("/violations").text.split('class="tally"')[1].split("</ul>")[0]
+        critical = re.findall(r'<a class="badge bad" href="([^"]+)">(\d+) critical<', tally)
+        assert critical
+        for path, count in critical:
+            assert browser.get(html.unescape(path)).text.count('data-label="Severity"') == int(count)
+
+
+def test_pages_of_violations_follow_each_other(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By key, each once, down to the first."""
+    with signed_in(site.app(), site.tenant, Role.VIEWER) as browser:
+        whole = browser.get("/violations").text.count('data-label="Severity"')
+        monkeypatch.setattr("tachograph.console.web.queries.violations.PAGE", 2)
+        seen, path = 0, "/violations"
+        while path:
+            text = browser.get(path).text
+            seen += text.count('data-label="Severity"')
+            older = re.search(r'<a href="([^"]+)" rel="next"', text)
+            path = html.unescape(older[1]) if older else ""
+    assert seen == whole > 2
+
+
+def test_the_pipeline_is_told_in_numbers(site: Site) -> None:
+    """Runs by completeness, what was lost, every consumer with its lag, the spool, and the dead letters."""
+    with signed_in(site.app(), site.tenant, Role.VIEWER) as browser:
+        page = shown(browser, "/health")
+        text = browser.get("/health").text
+    assert f"Runs {len(site.run_ids)}" in page
+    assert re.search(r"Incomplete 1 ", page)
+    assert re.search(r"Lost by recorders 3 records", page)
+    for part in ("worker", "sink", "snapshots", "evaluators", "sealer", "alerts", "objectives"):
+        assert re.search(rf'data-label="Part">{part}</td>.*?data-label="Messages behind">', text), part
+    # The site's processes have ended: without worker and sink nothing can be read, and the page says so.
+    assert re.search(r'data-label="Part">sink</td>.*?badge bad">not running<', text)
+    assert re.search(r'data-label="Part">alerts</td>.*?none">not running<', text)
+    assert "pool" in page
+    assert re.search(r'href="/dead-letter\?id=[^"]+">tachograph.events.v1 0:\d+<', text)
+
+
+def test_without_a_broker_the_pipeline_page_says_so(site: Site) -> None:
+    """What ClickHouse knows is still shown."""
+    kafka = site.settings.kafka.model_copy(update={"bootstrap_servers": "127.0.0.1:9", "request_timeout_ms": 1500})
+    away = replace(site, settings=site.settings.model_copy(update={"kafka": kafka}))
+    with signed_in(away.app(), site.tenant, Role.VIEWER) as browser:
+        page = shown(browser, "/health")
+    assert "Kafka at 127.0.0.1:9 does not answer" in page
+    assert f"Runs {len(site.run_ids)}" in page
+
+
+def test_an_objective_shows_its_history_and_its_alerts(site: Site) -> None:
+    """Budget and events over the period as charts with words for those who see none; what was announced."""
+    with signed_in(site.app(), site.other, Role.VIEWER) as browser:
+        alerts = shown(browser, "/slos")
+    assert "No alert was announced" in alerts
+    with signed_in(site.app(), site.tenant, Role.VIEWER) as browser:
+        page = browser.get("/slo", params={"name": "tool-success"}).text
+        overview = browser.get("/slos").text
+    assert 'role="img" aria-label="Budget left over the last period"' in page
+    assert 'class="line" points="' in page
+    assert 'role="img" aria-label="Events and bad events over the last period"' in page
+    assert re.search(r'<rect class="bad"[^>]* height="(?!0\.00)[\d.]+"', page), "the calls that timed out"
+    assert re.search(r'aria-label="Budget (left [^"]+|overspent)"', overview)
+
+
 def test_objectives_show_budget_and_burn_rates(site: Site) -> None:
     """Of this tenant alone, with a chart of the period."""
     with signed_in(site.app(slo={}), site.tenant, Role.VIEWER) as browser:
         assert "Tool success" in shown(browser, "/slos")
         page = browser.get("/slo", params={"name": "tool-success"}).text
     assert "Burn rates" in page
-    assert "Threshold" in page
+    assert "Alerts at" in page
 
 
 def test_agents_are_summed_up(site: Site) -> None:

@@ -32,13 +32,14 @@ def test_every_view_of_content_can_be_queried(site: Site, tmp_path: Path) -> Non
             assert browser.visit(*pages[name]).status_code == 200
         for name in ("run-content", "model-call", "tool-call", "snapshot-content", "record-content", "query-asked"):
             assert browser.visit(*pages[name]).status_code == 200
+        assert browser.visit(*pages["dead-letter-content"]).status_code == 200
         browser.visit("GET", "/runs", {"q": "parser", "deep": "1"})
         with Part("sink", site.settings, tmp_path / "sink.log") as sink, reader(site.settings) as database:
 
             def recorded() -> list[tuple[str, ...]]:
                 return [tuple(row) for row in database.rows(VIEWS, {"t": site.tenant, "v": viewer})]
 
-            wait_for(lambda: len(recorded()) >= 7, lambda: f"{recorded()}", sink)
+            wait_for(lambda: len(recorded()) >= 8, lambda: f"{recorded()}", sink)
         shown = words(browser.get("/access", params={"viewer": viewer}).text)
     run, record_run = ids["run"], ids["record_run"]
     assert recorded_of(site, viewer) == [
@@ -48,9 +49,10 @@ def test_every_view_of_content_can_be_queried(site: Site, tmp_path: Path) -> Non
         ("snapshot", "auditor", ids["snapshot_run"], ids["snapshot"], ""),
         ("record", "auditor", record_run, ids["record"], ""),
         ("query", "auditor", "", "", "SELECT * FROM agent_runs LIMIT 5"),
+        ("dead_letter", "auditor", "", ids["letter"], ""),
         ("search", "auditor", "", "", "parser"),
     ]
-    assert shown.count(viewer) >= 7
+    assert shown.count(viewer) >= 8
 
 
 def recorded_of(site: Site, viewer: str) -> list[tuple[str, ...]]:

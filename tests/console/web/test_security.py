@@ -13,6 +13,7 @@ from tachograph.console.web.pages import PAGES
 from tachograph.console.web.roles import strongest
 from tachograph.console.web.sessions import Session, Sessions
 from tachograph.console.web.tokens import OneTimeTokens
+from tachograph.console.web.viewing import KafkaViewLog
 from tachograph.schemas.settings import ConsoleSettings, KafkaSettings, Settings
 from tests.console.web.site import BASE, signed_in
 
@@ -235,7 +236,7 @@ def test_colours_come_back_to_our_own_pages_only(back: str, goes: str) -> None:
 def test_content_that_cannot_be_recorded_is_not_shown() -> None:
     """A broker that is away: the view is refused before anything is read."""
     settings = Settings(tenant_id="acme", kafka=NOWHERE)
-    with signed_in(create_app(settings), "acme") as browser:
+    with signed_in(create_app(settings, views=KafkaViewLog(settings, within_s=0.5)), "acme") as browser:
         answer = browser.visit("GET", "/run/model-call", {"run": "r", "event": "e"})
         assert answer.status_code == 503
         assert "could not be recorded" in answer.text

@@ -1,13 +1,15 @@
 """A run as nested bars, whatever the agent says about who belongs to whom."""
 
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tachograph.console.web import charts
-from tachograph.console.web.waterfall import waterfall
+from tachograph.console.web.waterfall import MARKS, waterfall
 
 START = datetime(2026, 5, 9, 12, tzinfo=UTC)
 
@@ -100,5 +102,44 @@ def test_bars_stay_inside_and_can_be_seen() -> None:
     """A call of no length at the very end still has a mark."""
     drawn = waterfall([step("s", took=1000)], [event("e", "s", 1000, 0)], [])
     svg = charts.bar(drawn, drawn.bars[1])
-    assert 'x="997.00"' in svg
-    assert 'width="3.00"' in svg
+    assert 'x="99.70%"' in svg
+    assert 'width="0.30%"' in svg
+
+
+def test_what_has_no_length_is_a_dot() -> None:
+    """An edit that is on record happened at a moment; a model call that took no time is still a call."""
+    drawn = waterfall([step("s", took=1000)], [event("edit", "s", 500, 0, model=""), event("call", "s", 600, 0)], [])
+    assert [bar.is_moment for bar in drawn.bars] == [False, True, False]
+    assert 'cx="50.00%"' in charts.bar(drawn, drawn.bars[1])
+    assert drawn.offset_ms(drawn.bars[1]) == 500
+
+
+@pytest.mark.parametrize(
+    ("took", "labels"),
+    [
+        pytest.param(4, ["0", "1 ms", "2 ms", "3 ms", "4 ms"], id="milliseconds"),
+        pytest.param(11_100, ["0", "2 s", "4 s", "6 s", "8 s", "10 s"], id="seconds"),
+        pytest.param(61_000, ["0", "15 s", "30 s", "45 s", "1 min"], id="a minute"),
+        pytest.param(3 * 3_600_000, ["0", "1 h", "2 h", "3 h"], id="hours"),
+    ],
+)
+def test_the_axis_counts_as_people_do(took: int, labels: list[str]) -> None:
+    """In round steps, from the beginning; as many lines as labels."""
+    drawn = waterfall([step("s", took=took)], [], [])
+    assert re.findall(r">([^<>]+)</text>", charts.axis(drawn)) == labels
+    assert charts.rules(drawn).count("<line") == len(labels)
+
+
+@given(st.integers(min_value=1, max_value=10**12))
+def test_the_axis_fits_any_run(took: int) -> None:
+    """From a millisecond to decades: at least one step, never too many, all inside."""
+    shares = [share for share, _ in waterfall([step("s", took=took)], [], []).marks]
+    assert 1 <= len(shares) <= MARKS
+    assert shares == sorted(shares)
+    assert 0 == shares[0] <= shares[-1] <= 1
+
+
+def test_a_run_of_one_moment_has_no_axis() -> None:
+    """Nor one of nothing."""
+    assert waterfall([step("s", took=0) | {"duration_ms": None}], [], []).marks == []
+    assert waterfall([], [], []).marks == []

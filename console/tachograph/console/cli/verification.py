@@ -13,7 +13,6 @@ from tachograph.schemas.errors import ConfigError
 from tachograph.schemas.settings import load_settings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
 
     from tachograph.console.verify.log import Finding, LogReport
 
@@ -146,11 +145,11 @@ def _stored(  # noqa: PLR0917 - the options of one command
         raise typer.Exit(EXIT_FAILED)
 
 
-def _print_findings(findings: "Sequence[Finding]") -> None:
+def _print_findings(findings: Sequence["Finding"]) -> None:
     print_table(["where", "finding", "means"], [[item.where, item.code.value, item.meaning] for item in findings])
 
 
-def _outcome(records: int, findings: "Sequence[Finding]") -> str:
+def _outcome(records: int, findings: Sequence["Finding"]) -> str:
     return f"{many(records, 'record')}, " + (many(len(findings), "finding") if findings else "all holds")
 
 

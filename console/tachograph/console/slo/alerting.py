@@ -198,7 +198,16 @@ def _message(objective: Objective, observation: Observation, level: Level, *, en
         return f"{objective.title}: the error budget is no longer spent too fast."
     pair, rate = fastest(objective, observation, level)
     left = budget_left(observation.counts[objective.period_s], objective.target)
+    budget = f"{left:.0%} of it is left" if left > 0 else f"{1 - left:.1f} times the budget is gone"
     return (
-        f"{objective.title}: the error budget is spent {rate:.1f} times too fast over {pair.long_s // 60} minutes, "
-        f"{left:.0%} of it is left. Look at the sample events."
+        f"{objective.title}: the error budget is spent {rate:.1f} times too fast over {_spoken(pair.long_s)}, "
+        f"{budget}. Look at the sample events."
     )
+
+
+def _spoken(seconds: int) -> str:
+    """A window as people say it."""
+    for size, unit in ((86_400, "days"), (3600, "hours")):
+        if seconds >= size and seconds % size == 0:
+            return f"{seconds // size} {unit if seconds > size else unit[:-1]}"
+    return f"{seconds // 60} minutes"

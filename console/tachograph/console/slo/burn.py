@@ -84,6 +84,18 @@ def exceeds(pair: Pair, objective: Objective, observation: Observation) -> bool:
     )
 
 
+def held_back(pair: Pair, objective: Objective, observation: Observation) -> str | None:
+    """Why a long window that burns too fast gives no alert; None if it gives one, or does not burn."""
+    long, threshold = observation.counts[pair.long_s], pair.threshold(objective.period_s)
+    if burn_rate(long, objective.target) < threshold or exceeds(pair, objective, observation):
+        return None
+    if long.total < objective.minimum_events:
+        return f"needs {objective.minimum_events} events"
+    if long.bad < objective.minimum_bad:
+        return f"needs {objective.minimum_bad} bad events"
+    return "over by now"
+
+
 def undecided(pair: Pair, objective: Objective, observation: Observation) -> bool:
     """Whether the long window still burns and the short one is silent: no recovery has been seen."""
     long, short = observation.counts[pair.long_s], observation.counts[pair.short_s]

@@ -7,6 +7,18 @@ from typing import Any, Final
 
 DEEPEST: Final = 12
 """Levels that are indented; deeper ones stand on the last."""
+MARKS: Final = 6
+"""Most marks on the axis: more would run into each other on a small screen."""
+
+_SECOND, _MINUTE, _HOUR, _DAY = 1000, 60_000, 3_600_000, 86_400_000
+_STEPS_MS: Final = (
+    *(1, 2, 5, 10, 20, 50, 100, 200, 500),
+    *(many * _SECOND for many in (1, 2, 5, 10, 15, 30)),
+    *(many * _MINUTE for many in (1, 2, 5, 10, 15, 30)),
+    *(many * _HOUR for many in (1, 2, 6, 12)),
+    *(many * _DAY for many in (1, 2, 7, 30)),
+)
+"""Distances between marks that people count in."""
 
 
 @dataclass(slots=True)
@@ -30,6 +42,11 @@ class Bar:
         """How long it took."""
         return (self.end - self.start) / timedelta(milliseconds=1)
 
+    @property
+    def is_moment(self) -> bool:
+        """Something that happened rather than lasted, such as an edit that is on record."""
+        return self.kind == "action" and self.end <= self.start
+
 
 @dataclass(frozen=True, slots=True)
 class Waterfall:
@@ -45,6 +62,21 @@ class Waterfall:
             return 0.0, 1.0
         whole = self.end - self.start
         return (bar.start - self.start) / whole, (bar.end - bar.start) / whole
+
+    def offset_ms(self, bar: Bar) -> float:
+        """How long after the beginning a bar begins."""
+        return 0.0 if self.start is None else (bar.start - self.start) / timedelta(milliseconds=1)
+
+    @property
+    def marks(self) -> list[tuple[float, int]]:
+        """Marks of the axis: share of the whole, and milliseconds since the beginning."""
+        if self.start is None or self.end is None or self.end <= self.start:
+            return []
+        whole = (self.end - self.start) / timedelta(milliseconds=1)
+        step = next((each for each in _STEPS_MS if whole / each < MARKS), _STEPS_MS[-1])
+        while whole / step >= MARKS:
+            step *= 2
+        return [(place * step / whole, place * step) for place in range(int(whole // step) + 1)]
 
 
 def waterfall(steps: Iterable[Any], events: Iterable[Any], tools: Iterable[Any]) -> Waterfall:

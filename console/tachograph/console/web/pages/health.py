@@ -13,6 +13,8 @@ from tachograph.console.web.roles import Role
 from tachograph.producers.spool import inspect
 
 DAY = timedelta(days=1)
+NEEDED = ("worker", "sink")
+"""Without these nothing that agents record can be read. The other parts are started by those who want them."""
 DUMPED = 64 * 1024
 """Bytes of a dead letter that are shown; its size is beside them."""
 
@@ -33,6 +35,8 @@ def health(asked: Asked) -> Response:
     return asked.page(
         "health.html",
         lags=lags,
+        needed=NEEDED,
+        most_behind=settings.doctor.max_lag,
         bootstrap=settings.kafka.bootstrap_servers,
         completeness=completeness,
         landed=landed,

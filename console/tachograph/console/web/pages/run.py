@@ -7,6 +7,7 @@ from starlette.responses import Response
 
 from tachograph.console.web.asked import Asked, PageError
 from tachograph.console.web.database import Row
+from tachograph.console.web.found import by_severity, marked, worst_first
 from tachograph.console.web.queries import run as queries
 from tachograph.console.web.roles import Role
 from tachograph.console.web.waterfall import waterfall
@@ -16,6 +17,8 @@ BARS = 200
 """Bars that are drawn at first; the rest is one link away."""
 LISTED = 100
 """Rows of the other lists that are open at first."""
+TOLD = 5
+"""Findings that the head of the page names; the list below has all."""
 
 
 def run(asked: Asked) -> Response:
@@ -39,8 +42,13 @@ def run(asked: Asked) -> Response:
         whole=whole,
         waterfall=drawn,
         bars=drawn.bars if whole else drawn.bars[:BARS],
+        marked=marked({bar.id for bar in drawn.bars}, parts["violations"]),
+        worst=worst_first(parts["violations"]),
+        told=TOLD,
+        by_severity=by_severity(parts["violations"]),
         most=queries.MOST,
         listed=queries.MOST if whole else LISTED,
+        event_ids={row["event_id"] for row in parts["events"]},
         signal_groups=_grouped(parts["signals"]),
         contexts=_contexts(parts["manifests"], parts["items"]),
         step_names={row["step_id"]: row["name"] for row in parts["steps"]},

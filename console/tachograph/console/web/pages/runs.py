@@ -1,5 +1,7 @@
 """The list of runs."""
 
+from typing import Final
+
 from starlette.responses import Response
 
 from tachograph.console.web.asked import Asked
@@ -7,6 +9,16 @@ from tachograph.console.web.queries import runs as queries
 from tachograph.console.web.roles import Role
 from tachograph.schemas.enums import RunStatus, Severity
 from tachograph.schemas.topics import ViolationKind
+
+OFTEN: Final[tuple[tuple[str, dict[str, str]], ...]] = (
+    ("All", {}),
+    ("Last hour", {"period": "1h"}),
+    ("Failed", {"status": "failed"}),
+    ("Incomplete", {"completeness": "incomplete"}),
+    ("Any violation", {"violation": "any"}),
+    ("Critical", {"violation": "critical"}),
+)
+"""Filters that people on call begin with: a name, and what the address then says."""
 
 
 def runs(asked: Asked) -> Response:
@@ -24,6 +36,7 @@ def runs(asked: Asked) -> Response:
     return asked.page(
         "runs.html",
         filters=filters,
+        often=OFTEN,
         choices=choices,
         periods=tuple(queries.PERIODS),
         statuses=[status.value for status in RunStatus],

@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from tachograph.console.database import QueryRefusedError
 from tachograph.console.slo.alerting import figures_of
-from tachograph.console.slo.burn import budget_left
+from tachograph.console.slo.burn import PAIRS, budget_left, held_back
 from tachograph.console.slo.counting import observe
 from tachograph.console.slo.objective import Count, Objective
 from tachograph.console.web.database import TENANT, Row, TenantDatabase
@@ -16,14 +16,15 @@ BUCKETS: Final = 60
 
 
 def standing(database: TenantDatabase, objective: Objective, at: int) -> dict[str, Any]:
-    """Budget and burn rates now; ``trouble`` if the objective cannot be evaluated."""
+    """Budget and burn rates now; ``trouble`` if it cannot be evaluated, ``held`` if it burns and gives no alert."""
     bound = replace(objective, total=f"({objective.total}) AND tenant_id = {TENANT}")
     try:
         found = observe(database, bound, at)
     except QueryRefusedError as error:
-        return {"objective": objective, "trouble": str(error), "figures": None}
+        return {"objective": objective, "trouble": str(error), "figures": None, "held": None}
     figures = figures_of(objective, found[0]) if found else None
-    return {"objective": objective, "trouble": "", "figures": figures}
+    held = (held_back(pair, objective, found[0]) for pair in PAIRS) if found else ()
+    return {"objective": objective, "trouble": "", "figures": figures, "held": next(filter(None, held), None)}
 
 
 def history(database: TenantDatabase, objective: Objective, at: int) -> list[tuple[datetime, int, int, float]]:

@@ -1,4 +1,4 @@
-/* Live lists: asks for the page again and puts the new list in place of the old one. Nothing else is scripted. */
+/* Live lists: asks for the page again and puts the new list in place of the old one. Beside that, two keys. */
 "use strict";
 
 (() => {
@@ -49,6 +49,10 @@
     if (event.key === "/" && search && !typing && !event.ctrlKey && !event.metaKey && !event.altKey) {
       event.preventDefault();
       search.focus();
+    }
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && event.target.matches("textarea[data-submit]")) {
+      event.preventDefault();
+      event.target.form.requestSubmit();
     }
   });
 })();
