@@ -2,11 +2,12 @@
 
 import html
 import re
+import time
 from dataclasses import replace
 
 import pytest
 
-from tachograph.console.web import Role
+from tachograph.console.web import Role, create_app
 from tests.console.web.site import Browser, Site, signed_in
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(300)]
@@ -38,6 +39,8 @@ def test_the_list_of_runs_can_be_filtered_by_address(site: Site) -> None:
         assert all(run in shown(browser, "/runs") for run in site.run_ids)
         failed = shown(browser, "/runs", status="failed", period="24h")
         assert 0 < sum(run in failed for run in site.run_ids) < len(site.run_ids)
+        for given in ({"environment": "local"}, {"agent": "demo-coder"}, {"period": "1h"}, {"status": "succeeded"}):
+            assert sum(run in shown(browser, "/runs", **given) for run in site.run_ids) >= len(site.run_ids) - 1
         assert "No run matches" in shown(browser, "/runs", environment="prod")
         assert "No run matches" in shown(browser, "/runs", agent="nobody")
         incomplete = shown(browser, "/runs", completeness="incomplete")
@@ -46,6 +49,16 @@ def test_the_list_of_runs_can_be_filtered_by_address(site: Site) -> None:
         assert site.run_ids[0] in shown(browser, "/runs", q=site.run_ids[0].upper())
         assert "No run matches" in shown(browser, "/runs", violation="no.such.code")
         assert 'value="T-10" placeholder' in browser.get("/runs", params={"q": "T-10"}).text
+
+
+def test_periods_end_where_they_say(site: Site) -> None:
+    """Two hours later the last hour is empty, of runs and of violations; the last day is not."""
+    settings = site.settings.model_copy(update={"tenant_id": site.tenant})
+    with signed_in(create_app(settings, clock=lambda: time.time() + 7200), site.tenant, Role.VIEWER) as browser:
+        for path, none in (("/runs", "No run matches"), ("/violations", "No violation matches")):
+            assert none in shown(browser, path, period="1h")
+            assert none not in shown(browser, path, period="24h")
+        assert "No agent recorded a run within 1h" in shown(browser, "/agents", period="1h")
 
 
 def test_filters_that_are_often_asked_for_are_one_click(site: Site) -> None:

@@ -13,7 +13,6 @@ from tachograph.schemas.errors import ConfigError
 from tachograph.schemas.settings import load_settings
 
 if TYPE_CHECKING:
-
     from tachograph.console.verify.log import Finding, LogReport
 
 EXIT_FAILED = 1
