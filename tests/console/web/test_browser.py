@@ -231,6 +231,36 @@ def test_a_query_is_run_by_keyboard(site: Site, chromium: Browser) -> None:
         assert page.locator("tbody td").inner_text() == "42"
 
 
+def test_a_run_that_goes_on_is_live(site: Site, chromium: Browser, tmp_path: Path) -> None:
+    """Until it has ended, its page follows it, except where each look would be recorded."""
+    tenant = f"ongoing-{site.tenant}"
+    producer = Producer(site.settings.kafka.client())
+
+    def tell(number: int, **state: str) -> None:
+        row = filled("agent_runs", "x", number, tenant_id=tenant, run_id="going-on", **state)
+        producer.produce(row_topic("agent_runs"), encoded("agent_runs", row), partition=0)
+        assert producer.flush(30) == 0
+
+    with visitor(site, chromium, tenant) as at, Part("sink", site.settings, tmp_path / "sink.log"):
+        at.page.goto(f"{at.base}/runs")
+        tell(0, status="running", completeness="open")
+        at.page.locator("table a", has_text="going-on").click(timeout=120_000)
+        at.page.locator(".head .badge", has_text="running").wait_for()
+        tell(1, status="succeeded", completeness="complete")
+        at.page.locator(".head .badge", has_text="succeeded").wait_for(timeout=120_000)
+        assert at.page.evaluate("performance.getEntriesByType('navigation')[0].name").endswith("/run?id=going-on")
+        at.page.reload()
+        assert at.page.locator("[data-live-toggle]").count() == 0
+        tell(2, status="running", completeness="open")
+        at.page.wait_for_function(
+            "fetch(location.href).then((page) => page.text()).then((text) => text.includes('data-live-toggle'))",
+            timeout=120_000,
+        )
+        at.page.goto(f"{at.base}/run?id=going-on&content=1")
+        assert at.page.locator("[data-live-toggle]").count() == 0
+        assert at.complaints == []
+
+
 def test_lists_are_live(site: Site, chromium: Browser, tmp_path: Path) -> None:
     """A run, or a violation that matches, shows up without a reload; paused, the list stays."""
     tenant = f"live-{site.tenant}"

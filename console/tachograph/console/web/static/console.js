@@ -26,7 +26,9 @@
     const fresh = new DOMParser().parseFromString(await answer.text(), "text/html").getElementById(list.id);
     if (fresh && fresh.innerHTML !== list.innerHTML && !busy()) {
       const across = Array.from(list.querySelectorAll(".scroll"), (each) => each.scrollLeft);
+      const opened = Array.from(list.querySelectorAll("details"), (each) => each.open);
       list.replaceChildren(...fresh.childNodes);
+      list.querySelectorAll("details").forEach((each, place) => { each.open = opened[place] ?? each.open; });
       list.querySelectorAll(".scroll").forEach((each, place) => { each.scrollLeft = across[place] || 0; });
     }
   };
