@@ -111,6 +111,9 @@ MATRIX = {
         bundle([*RECORDS[:5], resigned(RECORDS[5], KeyFile({"key-9": b"\x09" * 32}), "key-9")]),
         {"unknown_key", "root_mismatch"},
     ),
+    "set the time back": Row(
+        bundle([*RECORDS[:5], resigned(RECORDS[5], sealed_at="2026-05-09T09:31:45.999999Z")], EARLY), {"wrong_place"}
+    ),
     "rewrite the end with the valid key": Row(bundle(REWRITTEN), {"root_mismatch"}),
     "rewrite the end and its checkpoints": Row(bundle(REWRITTEN, EARLY, REWRITTEN_NOTE), {"root_mismatch"}, (NOTE,)),
     "hide a partition": Row(bundle(RECORDS), {"log_missing"}, (OTHER_NOTE,)),
@@ -144,6 +147,7 @@ PAGE_ROWS = {
     "the tail cut off, and the checkpoints over it too": ("cut the tail and the checkpoints over it",),
     "a record signed again with a retired key": ("sign again with a retired key",),
     "a record signed with a key of no set": ("sign with a key of no set",),
+    "a time set back with the valid key": ("set the time back",),
     "the end rewritten with the valid key": ("rewrite the end with the valid key",),
     "the end rewritten with the valid key, and the checkpoints too": ("rewrite the end and its checkpoints",),
     "a partition hidden": ("hide a partition",),

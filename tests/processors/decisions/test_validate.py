@@ -259,6 +259,19 @@ def test_a_bundle_is_in_force_from_its_first_moment() -> None:
     assert "policy.inactive_version" in codes(judged(now=start - 1))
 
 
+def test_a_bundle_is_in_force_until_its_end() -> None:
+    """At active_until it no longer counts, a microsecond before it does."""
+    end = EPOCH + timedelta(microseconds=NOW)
+    for until, expected in ((end + timedelta(microseconds=1), set()), (end, {"policy.inactive_version"})):
+        ended = [
+            replace(pinned, document=pinned.document.model_copy(update={"active_until": until}))
+            if pinned.reference == "POLICY_RETURNS_V1@1.0.0"
+            else pinned
+            for pinned in CATALOG.documents
+        ]
+        assert codes(validate(proposal(), Catalog(ended), NOW, run=RUN, keys=KEYS)) == expected
+
+
 def test_the_seal_rule_asks_for_a_key() -> None:
     """A proposal from before the first key, or past the last, cannot be sealed."""
     key = KEYS.keys[0]
