@@ -16,6 +16,7 @@ from tachograph.processors.catalog.shipped import decisions_folder
 from tachograph.processors.catalog.terms import terms_of
 from tachograph.producers import PlannedDecision, PlanRefusedError, Run, Tracer, load_terms, tool_ref
 from tachograph.producers.errors import RecordRefusedError
+from tachograph.producers.replay import recording_of
 from tachograph.producers.testing import FixedClock, InMemoryPublisher
 from tachograph.schemas.errors import ConfigError
 from tachograph.schemas.models.terms import DecisionTerms
@@ -351,6 +352,30 @@ def test_calls_whose_records_are_made_later_count_too() -> None:
         with run.step("tool", "look up"):
             run.tools.execute("adp_orders.lookup", {"order": "ord_881"}, tool_use_id="tc_117")
         assert run.observed.times().keys() == {"tool:adp_orders.lookup:tc_117"}
+
+
+def test_a_replayed_run_passes_the_same_gate() -> None:
+    """Against a recording nothing is executed, and the plan is checked all the same."""
+
+    def agent(tracer: Tracer) -> str:
+        with tracer.start_run("refund it", run_id="r") as run:
+            looked_up(run)
+            with deciding(run) as decision:
+                without("approvals")(decision)
+                with pytest.raises(PlanRefusedError):
+                    pay(run)
+                decision.approval("GATE_FINANCE_APPROVAL", approver="lead_77", mode="destructive")
+                run.tools.execute(REFUND, {"amount": 4200}, tool_use_id="tc_122")
+                decision.decided(OUTCOME)
+        return str(decision.status)
+
+    publisher, till = InMemoryPublisher(), Till()
+    assert agent(tracing(publisher, till)) == "DECIDED"
+    recording = recording_of("r", publisher.records)
+    tracer = tracing(InMemoryPublisher(), till)
+    with tracer.replaying("r", recording):
+        assert agent(tracer) == "DECIDED"
+    assert till.paid == [4200]
 
 
 def test_a_plan_checked_by_other_terms_does_not_count() -> None:

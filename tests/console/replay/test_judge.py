@@ -8,12 +8,15 @@ import pytest
 from tachograph.console.replay import Packet, replayed
 from tachograph.console.replay.judge import SEVERITY, RecordedSigner
 from tachograph.processors.catalog.documents import ContextPack
+from tachograph.processors.catalog.terms import terms_of
 from tachograph.processors.sealing.errors import CustodyError
 from tachograph.schemas.enums import ReplayStatus
+from tachograph.schemas.models.terms import BudgetLimits
+from tachograph.schemas.plan import plan_decision
 from tachograph.schemas.proofs.chain import signed_message
 from tachograph.schemas.transcripts import call_entry, prompt_entry
 from tests.console.replay.packets import CALLS, CONTEXTS, OBSERVED, catalog_with, changed, packet
-from tests.processors.decisions.proposals import CATALOG
+from tests.processors.decisions.proposals import CATALOG, proposal
 from tests.processors.sealing.logs import sealed_log
 
 WHOLE = packet()
@@ -113,6 +116,30 @@ def test_one_changed_input_gives_exactly_its_type(made: Packet, kind: ReplayStat
     assert (result.outcome, {diff.type for diff in result.diffs}) == (kind, {kind})
     told = str([diff.as_json() for diff in result.diffs])
     assert not any(word in told for word in ("4200", "denied", "lead_77", "everything"))
+
+
+_SPEC = CATALOG.spec("support.refund.execute", "1.0.0")
+assert _SPEC is not None
+TERMS = terms_of(CATALOG, _SPEC, proposal()["lineage"])
+assert TERMS is not None
+PLANNED = packet(policy_decisions=[*proposal()["policy_decisions"], plan_decision("plan_1", TERMS, (), None)])
+
+
+@pytest.mark.parametrize(
+    ("document", "changes", "kind"),
+    [
+        pytest.param("policy_bundle", {"title": "x"}, ReplayStatus.CHANGED_POLICY, id="policy bundle"),
+        pytest.param("decision_spec", {"budget": BudgetLimits(tokens=1)}, ReplayStatus.CHANGED_POLICY, id="spec"),
+        pytest.param("context_pack", {"tools": ()}, ReplayStatus.CHANGED_COMPILED_CONTEXT, id="context pack"),
+        pytest.param("model_profile", {}, ReplayStatus.CHANGED_COMPILED_CONTEXT, id="model profile"),
+        pytest.param("evaluator_suite", {"minimum": {}}, ReplayStatus.CHANGED_SCORECARD, id="evaluator suite"),
+    ],
+)
+def test_a_plan_adds_no_type_of_its_own(document: str, changes: dict[str, Any], kind: ReplayStatus) -> None:
+    """Its terms were taken from all documents; the one that changed names the type."""
+    assert replayed(PLANNED).outcome is ReplayStatus.EQUAL
+    result = replayed(changed(PLANNED, catalog=catalog_with(document, **changes)))
+    assert (result.outcome, {diff.type for diff in result.diffs}) == (kind, {kind})
 
 
 def test_every_type_of_the_contract_is_shown() -> None:

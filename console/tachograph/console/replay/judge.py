@@ -40,6 +40,10 @@ _ADDED: Final = frozenset({"format", "verdicts", "retention", "pins", "audit", "
 """What sealing added to the proposal."""
 
 
+OTHER_TERMS: Final = "policy.plan_of_other_terms"
+"""What the policy rule says of a plan when any document behind its terms says something else."""
+
+
 @dataclass(frozen=True, slots=True)
 class Replayed:
     """What became of a record."""
@@ -162,6 +166,8 @@ def _verdicts(content: Mapping[str, Any], verdict: Verdict) -> Iterator[Diff]:
     sealed = {(item["rule"], item["code"]) for item in content["verdicts"]}
     found_now = {(item.rule.value, item.code) for item in verdict.rules}
     for rule, code in sorted(sealed ^ found_now):
+        if changed and code == OTHER_TERMS:
+            continue  # terms are taken from all documents: whichever changed has been told
         if rule not in explained and not code.endswith(".ok"):
             was = (rule, code) in sealed
             yield Diff(
