@@ -298,6 +298,27 @@ def test_an_approval_for_less_than_the_plan_uses() -> None:
             decision.plan(REFUND, mode="destructive")
 
 
+def test_an_approval_binds_what_was_shown() -> None:
+    """Approve first and attach later does not do; the same gate opened again over all of it does."""
+    till = Till()
+    with tracing(till=till).start_run() as run:
+        looked_up(run)
+        with deciding(run) as decision:
+            decision.approval("GATE_FINANCE_APPROVAL", approver="lead_77", mode="destructive")
+            decision.evidence(
+                "kg:order:ord_881#1", tool_ref("adp_orders.lookup", "tc_117"), tool_ref("adp_policy.eval", "tc_119")
+            )
+            decision.policy(
+                "pol_1", bundle="POLICY_RETURNS_V1", version="1.0.0", rules=["R_REFUND_REQUIRES_IDV"], verdict="allow"
+            )
+            with pytest.raises(PlanRefusedError, match=r"approval\.other_evidence") as raised:
+                pay(run)
+            assert raised.value.status.value == "DEFERRED"
+            decision.approval("GATE_FINANCE_APPROVAL", approver="lead_77", mode="destructive")
+            pay(run)
+    assert till.paid == [4200]
+
+
 def test_the_gate_is_open_for_its_block_and_run_only() -> None:
     """Outside of the block, and in another run of the same tracer, nobody asks."""
     till = Till()

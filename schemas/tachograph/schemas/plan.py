@@ -22,7 +22,14 @@ CHECKS: Final = ("evidence", "tools", "policy", "approval", "budget")
 """What a plan is checked for. Codes of findings begin with one of these."""
 
 _BRINGABLE: Final = frozenset(
-    {"evidence.absent", "evidence.stale", "evidence.unresolvable", "policy.missing", "approval.missing"}
+    {
+        "evidence.absent",
+        "evidence.stale",
+        "evidence.unresolvable",
+        "policy.missing",
+        "approval.missing",
+        "approval.other_evidence",
+    }
 )
 """What a run can still bring: if nothing else is wrong, the decision is deferred and not rejected."""
 
@@ -40,6 +47,8 @@ class Plan:
     approvals: Sequence[Mapping[str, Any]] = ()
     """With ``decided_at`` in microseconds since 1970."""
     gates_active: Sequence[str] = ()
+    shown: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """References that were frozen when a gate was opened, by gate; those that we did not freeze are not in it."""
     budget: Mapping[str, int | Decimal] = field(default_factory=dict)
     """What will have been used when all of it is done."""
 
@@ -57,6 +66,7 @@ def check_plan(terms: DecisionTerms, plan: Plan, now: int) -> tuple[Finding, ...
                 terms.approval, (plan.mode,), spoken, plan.approvals, gates_active=plan.gates_active, now=now
             ),
         ),
+        *_named("approval", _frozen(terms, plan)),
         *_named("budget", _budget(terms, plan.budget)),
     ]
     return tuple(dict.fromkeys(found))
@@ -112,6 +122,16 @@ def _policy(terms: DecisionTerms, spoken: Sequence[Mapping[str, Any]], now: int)
         yield "denied", "a policy denied this outcome"
     if any(decision["verdict"] == PolicyVerdict.ESCALATE for decision in spoken):
         yield "escalated", "a policy sends this decision to a person"
+
+
+def _frozen(terms: DecisionTerms, plan: Plan) -> Iterator[Finding]:
+    """Who opened a gate had all required evidence before them: the hash that the approval binds is over that."""
+    for given in plan.approvals:
+        shown = plan.shown.get(given["gate_id"])
+        if shown is not None and any(
+            not any(fnmatchcase(reference, fact.pattern) for reference in shown) for fact in terms.required_evidence
+        ):
+            yield "other_evidence", "an approval was given before all required evidence was attached: ask for it again"
 
 
 def _budget(terms: DecisionTerms, used: Mapping[str, int | Decimal]) -> Iterator[Finding]:

@@ -57,6 +57,7 @@ class PlannedDecision(GovernedDecision):
         }
         self._lock = threading.RLock()
         self._elsewhere: dict[str, int] = {}
+        self._shown: dict[str, tuple[str, ...]] = {}
         self._expected: dict[str, int | Decimal] = {}
         self._mode = ApprovalMode.NONE
         self._planned: frozenset[str] | None = None
@@ -71,6 +72,13 @@ class PlannedDecision(GovernedDecision):
                 return self
             self._elsewhere |= dict.fromkeys(references, micros(observed_at))
         return super().evidence(*references)
+
+    def approval(self, gate: str, *, evidence_snapshot_hash: str | None = None, **given: Any) -> Self:
+        """A gate that somebody opened. What they saw is the evidence attached so far, unless they say its hash."""
+        self._shown.pop(gate, None)
+        if evidence_snapshot_hash is None:
+            self._shown[gate] = tuple(self._evidence)
+        return super().approval(gate, evidence_snapshot_hash=evidence_snapshot_hash, **given)
 
     def controls(self, **given: Iterable[str]) -> Self:
         """Controls beside those of the context pack, which stay."""
@@ -154,6 +162,7 @@ class PlannedDecision(GovernedDecision):
                 for given in self._lists["approvals"]
             ],
             gates_active=self._controls["approval_gates_active"],
+            shown=self._shown,
             budget={name: used.get(name, 0) + expected.get(name, 0) for name in {*used, *expected}},
         )
         findings = check_plan(self.terms, plan, self._run.recorder.clock.now_micros())
