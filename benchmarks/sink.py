@@ -18,7 +18,7 @@ from benchmarks.workload import load, steady_rate, tool_call_rows
 from tachograph.schemas.settings import Settings
 from tachograph.schemas.topics import row_topic
 
-ROWS = 200_000
+ROWS = 400_000
 BATCH = "10000"
 GOAL = 2.0
 FLOOR_GOAL = 0.4
@@ -47,7 +47,7 @@ def measure(settings: Settings, folder: Path) -> list[Result]:
     rate = landing_rate(settings, folder, client, ours, table)
     blocks = native_floor.encoded(client, table, int(BATCH))
     client.command(f"TRUNCATE TABLE {table}")
-    floor = native_floor.posting_rate(settings, table, blocks)
+    floor = native_floor.posting_rate(settings, table, blocks, ROWS / rate)
     client.command(f"TRUNCATE TABLE {table}")
     reference = landing_rate(settings, folder, client, theirs, table)
     return [

@@ -102,7 +102,8 @@ def test_a_partition_that_was_paused_when_it_went_is_read_when_it_comes_back(pla
     read: set[tuple[str, int]] = set()
 
     def all_are_read() -> bool:
-        read.update((lane.topic.name, lane.partition) for lane, _ in first.read())
+        first.read()
+        read.update((lane.topic.name, lane.partition) for lane, _ in first.ready())
         return len(read) == 2
 
     def all_are_assigned() -> bool:

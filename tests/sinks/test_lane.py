@@ -14,8 +14,8 @@ TOPIC = ROWS[0]
 
 def lane_at(committed: int | None, note: Note | None = None, *offsets: int, size: int = 1) -> Lane[FakeMessage]:
     lane: Lane[FakeMessage] = Lane.resumed(TOPIC, 0, committed, note.to_text() if note else None)
-    for offset in offsets:
-        lane.read(FakeMessage(b"x" * size, offset), now=0.0)
+    if offsets:
+        lane.read([FakeMessage(b"x" * size, offset) for offset in offsets], now=0.0)
     return lane
 
 
@@ -44,9 +44,23 @@ def test_a_range_is_cut_at_the_limits() -> None:
     """By rows, by bytes, and never to nothing."""
     lane = lane_at(0, None, *range(7))
     assert lane.is_full(LIMITS)
-    assert [taken(lane) for _ in range(2)] == [(0, 3, [0, 1, 2]), (0, 6, [3, 4, 5])]
+    assert taken(lane) == (0, 3, [0, 1, 2])
+    lane.landed(3, {})
+    assert taken(lane) == (3, 6, [3, 4, 5])
     assert taken(lane_at(0, None, 0, 1, 2, size=500)) == (0, 2, [0, 1])
     assert taken(lane_at(0, None, 0, 1, size=5000)) == (0, 1, [0])
+
+
+def test_one_range_is_under_way_at_a_time() -> None:
+    """What is read meanwhile waits, whole and in order; where the range began is not forgotten."""
+    lane = lane_at(10, None, 10, 11, 12)
+    assert taken(lane) == (10, 13, [10, 11, 12])
+    lane.read([FakeMessage(b"x", 13), FakeMessage(b"x", 14), FakeMessage(b"x", 15)], now=0.0)
+    assert (lane.is_full(LIMITS), lane.is_due(LIMITS, now=99.0), taken(lane)) == (False, False, None)
+    assert (lane.start, len(lane.waiting)) == (10, 3)
+    lane.landed(13, {"events/0": (3, 0)})
+    assert lane.is_full(LIMITS)
+    assert taken(lane) == (13, 16, [13, 14, 15])
 
 
 def test_an_unfinished_plan_is_repeated_exactly() -> None:
@@ -54,8 +68,7 @@ def test_an_unfinished_plan_is_repeated_exactly() -> None:
     lane = lane_at(10, Note(15, {"events/0": (7, 2)}), 10, 11, 12, 13)
     assert not lane.is_due(LIMITS, now=99.0)
     assert taken(lane) is None
-    lane.read(FakeMessage(b"x", 14), now=99.0)
-    lane.read(FakeMessage(b"x", 15), now=99.0)
+    lane.read([FakeMessage(b"x", 14), FakeMessage(b"x", 15)], now=99.0)
     assert lane.is_full(LIMITS)
     found = lane.take(LIMITS, now=99.0)
     assert found is not None
@@ -87,6 +100,11 @@ def test_a_plan_whose_end_has_expired_is_still_complete(
 def test_a_log_that_began_again_is_read_from_its_beginning() -> None:
     """The topic was deleted and made anew: the old offset and plan mean nothing."""
     assert taken(lane_at(1000, Note(2000), 0, 1)) == (0, 2, [0, 1])
+    lane = lane_at(10, None, 10, 11)
+    assert taken(lane) == (10, 12, [10, 11])
+    lane.read([FakeMessage(b"x", 0)], now=0.0)
+    lane.landed(12, {})
+    assert taken(lane) == (0, 1, [0])
 
 
 def test_a_plan_that_ends_before_the_offset_is_no_plan() -> None:

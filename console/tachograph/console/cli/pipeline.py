@@ -80,9 +80,11 @@ def sealer(instance: Instance = "", log_format: LogFormatOption = None) -> None:
 def sink(instance: Instance = "", log_format: LogFormatOption = None) -> None:
     """Run a ClickHouse sink: rows in, rows landed exactly once."""
     from tachograph.sinks.clickhouse import run_sink  # noqa: PLC0415 - as above
+    from tachograph.sinks.clickhouse.garbage import spare_collector  # noqa: PLC0415 - as above
 
     settings = _named(load_settings(), "sink", instance)
     _log_as(log_format, settings)
+    spare_collector()
     run_sink(settings, stop=_stopped_by_signals())
 
 

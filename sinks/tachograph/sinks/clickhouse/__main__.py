@@ -8,6 +8,7 @@ from types import FrameType
 from tachograph.schemas.errors import TachographError
 from tachograph.schemas.logs import configure_logs
 from tachograph.schemas.settings import load_settings
+from tachograph.sinks.clickhouse.garbage import spare_collector
 from tachograph.sinks.clickhouse.loop import run_sink
 
 
@@ -23,6 +24,7 @@ def main() -> int:
     try:
         settings = load_settings()
         configure_logs(settings.log_level, settings.log_format)
+        spare_collector()
         run_sink(settings, stop=stop)
     except TachographError as error:
         sys.stderr.write(f"{error}\n")

@@ -51,6 +51,8 @@ class Lane(Generic[M]):
     waiting_since: float = 0.0
     read_to: int = 0
     """Everything before this offset has been read, or does not exist."""
+    under_way: bool = False
+    """Whether a range was taken and has not landed: the next one waits for it."""
 
     @classmethod
     def resumed(cls, topic: Topic, partition: int, committed: int | None, metadata: str | None) -> "Lane[M]":
@@ -60,16 +62,15 @@ class Lane(Generic[M]):
         end = note.end if note.end is not None and committed is not None and note.end > committed else None
         return cls(topic, partition, committed, note.marks, end)
 
-    def read(self, message: M, now: float) -> None:
-        """Take in the next message of the partition."""
-        offset = message.offset() or 0
-        if not self.waiting:
+    def read(self, messages: Sequence[M], now: float) -> None:
+        """Take in the next messages of the partition, in their order; at least one."""
+        begins = not self.waiting
+        self.waiting += messages
+        if begins:
             self.waiting_since = now
-            if self.start is None or offset < self.start:  # first ever, or the log was lost and began again
-                self.start, self.replay_end = offset, None
-        self.waiting.append(message)
-        self.waiting_bytes += len(message)
-        self.read_to = offset + 1
+            self._follow_the_log()
+        self.waiting_bytes += sum(map(len, messages))
+        self.read_to = (messages[-1].offset() or 0) + 1
 
     def reached(self, offset: int) -> None:
         """The end of the partition is at ``offset`` for now."""
@@ -77,18 +78,24 @@ class Lane(Generic[M]):
 
     def is_full(self, limits: SinkSettings) -> bool:
         """Whether there is a whole insert's worth, or the whole of a range to repeat."""
+        if self.under_way:
+            return False
         if self.replay_end is not None:
             return self.read_to >= self.replay_end
         return len(self.waiting) >= limits.batch_rows or self.waiting_bytes >= limits.batch_bytes
 
     def is_due(self, limits: SinkSettings, now: float) -> bool:
         """Whether the oldest message has waited long enough. A range to repeat is never cut short by time."""
+        if self.under_way:
+            return False
         if self.replay_end is not None:
             return self.read_to >= self.replay_end
         return bool(self.waiting) and now - self.waiting_since >= limits.batch_within_s
 
     def take(self, limits: SinkSettings, now: float) -> Range[M] | None:
         """Cut the next range off what waits. None if there is nothing, or not yet all of a range to repeat."""
+        if self.under_way:
+            return None
         if self.replay_end is not None:
             if self.read_to < self.replay_end:
                 return None
@@ -102,11 +109,20 @@ class Lane(Generic[M]):
         taken, self.waiting = self.waiting[:count], self.waiting[count:]
         self.waiting_bytes = sum(map(len, self.waiting))
         self.waiting_since = now
+        self.under_way = True
         return Range(self.start, end, taken, planned=self.replay_end is not None)
 
     def landed(self, end: int, marks: Marks) -> None:
         """Everything before ``end`` is in ClickHouse, and that is committed."""
-        self.start, self.marks, self.replay_end = end, marks, None
+        self.start, self.marks, self.replay_end, self.under_way = end, marks, None, False
+        self._follow_the_log()
+
+    def _follow_the_log(self) -> None:
+        """Begin with what waits, if nothing was read before, or if the log was lost and began again."""
+        if self.waiting and not self.under_way:
+            first = self.waiting[0].offset() or 0
+            if self.start is None or first < self.start:
+                self.start, self.replay_end = first, None
 
     def _count_before(self, end: int) -> int:
         return sum(1 for message in self.waiting if (message.offset() or 0) < end)
