@@ -10,7 +10,7 @@ from typing import Any, Final
 from benchmarks import dataset
 from benchmarks.report import Figure, Ratio, Result, Skipped
 from tachograph.console.database import Reader, reader
-from tachograph.console.slo.counting import observe
+from tachograph.console.slo.counting import observe_all
 from tachograph.console.slo.objective import Objective
 from tachograph.console.slo.openslo import load_objectives
 from tachograph.console.slo.shipped import shipped_folder
@@ -73,8 +73,9 @@ class _Plain:
 
 
 def _evaluate(database: Any, objectives: Sequence[Objective], at: int) -> None:
-    for objective in objectives:
-        assert observe(database, objective, at), objective.name
+    for objective, observed in zip(objectives, observe_all(database, objectives, at), strict=True):
+        assert isinstance(observed, list), observed
+        assert observed, objective.name
 
 
 def _ask(database: Reader, sql: str) -> None:

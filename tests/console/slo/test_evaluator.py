@@ -227,12 +227,19 @@ def test_what_the_topic_has_forgotten_is_known_from_the_table(place: Place) -> N
     assert place.published() == [(0, "critical", "resolved")]
 
 
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        pytest.param({"table": "not_there"}, id="a missing table"),
+        pytest.param({"bad": "no_such"}, id="a wrong condition"),
+    ],
+)
 def test_an_objective_that_cannot_be_asked_does_not_blind_the_others(
-    place: Place, caplog: pytest.LogCaptureFixture
+    place: Place, caplog: pytest.LogCaptureFixture, wrong: dict[str, str]
 ) -> None:
-    """A missing table is said once, in words."""
+    """Not those of its own table either. It is said once, in words."""
     good, clock = outage(place), [START + 10 * MINUTE]
-    bad = replace(good, name="broken", table="not_there")
+    bad = replace(good, name="broken", **wrong)  # type: ignore[arg-type]
     stop, done = threading.Event(), list[int]()
 
     def evaluated(moment: int) -> None:

@@ -10,7 +10,7 @@ from clickhouse_connect.driver.client import Client
 
 from tachograph.console.database import reader
 from tachograph.console.slo.burn import windows
-from tachograph.console.slo.counting import counting_sql, observe, samples
+from tachograph.console.slo.counting import counting_sql, observe, observe_all, samples
 from tachograph.console.slo.objective import Count, Objective
 from tachograph.console.slo.openslo import load_objectives
 from tachograph.console.slo.shipped import shipped_folder
@@ -121,10 +121,23 @@ def test_thirty_days_are_counted_without_reading_rows(ground: Ground, name: str)
         database=house.database,
     ) as console:
         must: dict[str, Any] = {"force_optimize_projection": 1}
-        assert console.query(counting_sql(objective), {"at": START}, settings=must).result_rows
-        explained = console.query(f"EXPLAIN {counting_sql(objective)}", {"at": START}).result_rows
+        sql = counting_sql([each for each in OBJECTIVES.values() if each.table == objective.table])
+        assert console.query(sql, {"at": START}, settings=must).result_rows
+        explained = console.query(f"EXPLAIN {sql}", {"at": START}).result_rows
         plan = "\n".join(line for (line,) in explained)
         assert ("slo_minutes" in plan, "slo_hours" in plan) == (True, True), plan
+
+
+def test_all_at_once_is_each_by_itself(ground: Ground) -> None:
+    """Objectives that share a table, and so a query, are told apart."""
+    for name, objective in OBJECTIVES.items():
+        columns, rows, _ = CASES[name]
+        ground.insert(objective.table, columns, rows, at=START - MINUTE, first=100 * len(name))
+    objectives = list(OBJECTIVES.values())
+    with reader(ground.settings) as database:
+        together = observe_all(database, objectives, START)
+        assert together == [observe(database, objective, START) for objective in objectives]
+    assert all(together)
 
 
 def test_a_repeated_insert_is_not_counted_twice(ground: Ground) -> None:

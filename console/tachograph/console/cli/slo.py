@@ -122,18 +122,15 @@ def _described(objective: Any) -> dict[str, Any]:
 
 def _budgets(settings: Settings, database: Reader, *, name: str, tenant: str) -> list[dict[str, Any]]:
     from tachograph.console.slo.alerting import figures_of  # noqa: PLC0415 - imported where it is used
-    from tachograph.console.slo.counting import observe  # noqa: PLC0415 - as above
+    from tachograph.console.slo.counting import observe_all  # noqa: PLC0415 - as above
     from tachograph.console.slo.evaluator import moment_of  # noqa: PLC0415 - as above
 
     moment = moment_of(time.time(), settings.slo.every_s, settings.slo.lateness_s)
     rows = []
-    for objective in _objectives(settings):
-        if name not in {"", objective.name}:
-            continue
-        try:
-            observations = observe(database, objective, moment)
-        except QueryRefusedError as error:
-            note(f"{objective.name} cannot be evaluated: {error}")
+    objectives = [objective for objective in _objectives(settings) if name in {"", objective.name}]
+    for objective, observations in zip(objectives, observe_all(database, objectives, moment), strict=True):
+        if isinstance(observations, QueryRefusedError):
+            note(f"{objective.name} cannot be evaluated: {observations}")
             continue
         rows += [
             {"objective": objective.name, "tenant_id": found.tenant_id, "at": moment, **figures_of(objective, found)}

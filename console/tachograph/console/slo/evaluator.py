@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from tachograph.console.database import QueryRefusedError, reader
 from tachograph.console.slo.alerting import Key, Transition, after, recovered, transitions
-from tachograph.console.slo.counting import Rows, observe, samples
+from tachograph.console.slo.counting import Rows, observe_all, samples
 from tachograph.console.slo.lock import Lock
 from tachograph.console.slo.objective import Objective
 from tachograph.console.slo.publishing import TopicUnavailableError, Transitions
@@ -51,20 +51,19 @@ class Evaluation:
     def changes(self, moment: int, database: Rows) -> list[Transition]:
         """What begins or ends at ``moment``."""
         found: list[Transition] = []
-        for objective in self._objectives:
-            try:
-                observations = observe(database, objective, moment)
-                found += [
-                    _with_samples(change, objective, database)
-                    for change in transitions(objective, observations, self.firing, moment)
-                ]
-            except QueryRefusedError as error:
+        observed = observe_all(database, self._objectives, moment)
+        for objective, observations in zip(self._objectives, observed, strict=True):
+            if isinstance(observations, QueryRefusedError):
                 # The others must not go unwatched because of one whose table or condition is wrong.
                 if objective.name not in self._complained:
                     self._complained.add(objective.name)
-                    _log.error("objective %s cannot be evaluated: %s", objective.name, error)
+                    _log.error("objective %s cannot be evaluated: %s", objective.name, observations)
                 continue
             self._complained.discard(objective.name)
+            found += [
+                _with_samples(change, objective, database)
+                for change in transitions(objective, observations, self.firing, moment)
+            ]
         return found
 
     def told(self, changes: Iterable[Transition]) -> None:
