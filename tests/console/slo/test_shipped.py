@@ -10,7 +10,7 @@ from clickhouse_connect.driver.client import Client
 
 from tachograph.console.database import reader
 from tachograph.console.slo.burn import windows
-from tachograph.console.slo.counting import counting_sql, observe, observe_all, samples
+from tachograph.console.slo.counting import observe, observe_all, samples, shared_sql
 from tachograph.console.slo.objective import Count, Objective
 from tachograph.console.slo.openslo import load_objectives
 from tachograph.console.slo.shipped import shipped_folder
@@ -121,7 +121,7 @@ def test_thirty_days_are_counted_without_reading_rows(ground: Ground, name: str)
         database=house.database,
     ) as console:
         must: dict[str, Any] = {"force_optimize_projection": 1}
-        sql = counting_sql([each for each in OBJECTIVES.values() if each.table == objective.table])
+        sql = shared_sql([each for each in OBJECTIVES.values() if each.table == objective.table])
         assert console.query(sql, {"at": START}, settings=must).result_rows
         explained = console.query(f"EXPLAIN {sql}", {"at": START}).result_rows
         plan = "\n".join(line for (line,) in explained)

@@ -7,7 +7,7 @@ the rows: the same figures, more slowly.
 """
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import accumulate
 from typing import Any, Final, Protocol
@@ -34,16 +34,26 @@ class Rows(Protocol):
         """Rows of a query."""
 
 
-def counting_sql(objectives: Sequence[Objective]) -> str:
-    """The query for objectives of one table and period.
+def counting_sql(objective: Objective) -> str:
+    """The query for one objective: events by tenant, by the shortest window that holds them, by whether they are bad.
 
-    It counts events by tenant, by the shortest window that holds them and, for each objective, by whether they count
-    and whether they are bad. Windows end before the minute ``at``. An event that came late is counted where it belongs,
-    at the next evaluation.
+    Windows end before the minute ``at``. An event that came late is counted where it belongs, at the next evaluation.
     """
-    table, period_s = objectives[0].table, objectives[0].period_s
+    return _sql(objective, {"is_bad": objective.bad}, f"({objective.total})")
+
+
+def shared_sql(objectives: Sequence[Objective]) -> str:
+    """The query for objectives of one table and period: for each, whether events count and whether they are bad."""
+    kinds: dict[str, str] = {}
+    for number, objective in enumerate(objectives):
+        kinds |= {f"counts_{number}": objective.total, f"is_bad_{number}": objective.bad}
+    counted = " OR ".join(f"({objective.total})" for objective in objectives)
+    return _sql(objectives[0], kinds, f"({counted})")
+
+
+def _sql(objective: Objective, kinds: Mapping[str, str], counted: str) -> str:
     # The age of a minute is that of its beginning, so the last minute of a window is exactly as old as the window.
-    *alerting, _ = spans = windows(objectives[0])
+    *alerting, _ = spans = windows(objective)
     edges = [0, *(span + MINUTE_S for span in alerting)]
     # Whole hours of the time in which only the period itself is asked for: all of it is older than the last edge.
     oldest, newest = (
@@ -54,26 +64,21 @@ def counting_sql(objectives: Sequence[Objective]) -> str:
     # Names and conditions are the operator's own, checked when they were read; the account may only read. The
     # expressions are written as the projections have them, or ClickHouse would not see that they are the same; the
     # setting keeps it from rewriting IS NULL before it looks.
-    kinds = ", ".join(
-        f"ifNull({objective.total}, 0) AS counts_{number}, ifNull({objective.bad}, 0) AS is_bad_{number}"
-        for number, objective in enumerate(objectives)
-    )
-    keys = ", ".join(f"counts_{number}, is_bad_{number}" for number in range(len(objectives)))
-    counted = " OR ".join(f"({objective.total})" for objective in objectives)
+    flags, keys = ", ".join(f"ifNull({sql}, 0) AS {name}" for name, sql in kinds.items()), ", ".join(kinds)
     return f"""
 WITH toDateTime({{at:Int64}}, 'UTC') AS moment
-SELECT tenant_id, roundDown(toUInt32(moment - {minute}), {edges}) AS age,
-    count() AS events, toUnixTimestamp64Micro(max(occurred_at)) AS last_us, {kinds}
-FROM {table}
-WHERE {minute} >= moment - {period_s} AND {minute} < moment
+SELECT tenant_id, roundDown(toUInt32(moment - {minute}), {edges}) AS age, {flags},
+    count() AS events, toUnixTimestamp64Micro(max(occurred_at)) AS last_us
+FROM {objective.table}
+WHERE {minute} >= moment - {objective.period_s} AND {minute} < moment
     AND ({minute} >= {newest} OR {minute} < {oldest})
-    AND ({counted})
+    AND {counted}
 GROUP BY tenant_id, age, {keys}
 UNION ALL
-SELECT tenant_id, {edges[-1]} AS age,
-    count() AS events, toUnixTimestamp64Micro(max(occurred_at)) AS last_us, {kinds}
-FROM {table}
-WHERE {hour} >= {oldest} AND {hour} < {newest} AND ({counted})
+SELECT tenant_id, {edges[-1]} AS age, {flags},
+    count() AS events, toUnixTimestamp64Micro(max(occurred_at)) AS last_us
+FROM {objective.table}
+WHERE {hour} >= {oldest} AND {hour} < {newest} AND {counted}
 GROUP BY tenant_id, age, {keys}
 SETTINGS optimize_functions_to_subcolumns = 0
 """  # noqa: S608 - see above
@@ -115,7 +120,7 @@ def _counted(database: Rows, objectives: Sequence[Objective], at: int) -> list[l
     spans = windows(objectives[0])
     places = {edge: place for place, edge in enumerate([0, *(span + MINUTE_S for span in spans[:-1])])}
     counts = [_Counts(spans) for _ in objectives]
-    for tenant, age, events, last_us, *kinds in database.rows(counting_sql(objectives), {"at": at}):
+    for tenant, age, *kinds, events, last_us in database.rows(shared_sql(objectives), {"at": at}):
         for number, counted in enumerate(counts):
             if kinds[2 * number]:
                 counted.add(tenant, places[age], events, last_us, is_bad=bool(kinds[2 * number + 1]))
