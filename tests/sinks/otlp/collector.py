@@ -1,6 +1,7 @@
 """An OTLP receiver on loopback that reads with OpenTelemetry's own messages, and fails in every way on request."""
 
 import gzip
+import ssl
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,6 +33,7 @@ class Collector:
 
     port: int
     answers: list[Answer]
+    scheme: str = "http"
     paths: list[str] = field(default_factory=list)
     headers: list[dict[str, str]] = field(default_factory=list)
     bodies: list[bytes] = field(default_factory=list)
@@ -42,7 +44,7 @@ class Collector:
 
     @property
     def url(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
+        return f"{self.scheme}://127.0.0.1:{self.port}"
 
     @property
     def spans(self) -> list[Span]:
@@ -127,16 +129,33 @@ class _Handler(BaseHTTPRequestHandler):
         """Be quiet."""
 
 
+class _Server(ThreadingHTTPServer):
+    """A shaking of hands happens in the thread of its connection, and one that fails harms nobody."""
+
+    daemon_threads = True
+    tls: ssl.SSLContext | None = None
+
+    def finish_request(self, request: Any, client_address: Any) -> None:
+        if self.tls is None:
+            super().finish_request(request, client_address)
+            return
+        try:
+            with self.tls.wrap_socket(request, server_side=True) as wrapped:
+                super().finish_request(wrapped, client_address)
+        except (ssl.SSLError, ConnectionError):
+            return
+
+
 @contextmanager
-def collector(*answers: Answer) -> Iterator[Collector]:
+def collector(*answers: Answer, tls: ssl.SSLContext | None = None) -> Iterator[Collector]:
     """Answers are status codes, ``429:N`` (with Retry-After), ``partial:N``, ``hang``, ``drop`` or ``nonsense``."""
 
     class Handler(_Handler):
         subject: Collector
 
-    server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.daemon_threads = True
-    subject = Handler.subject = Collector(server.server_address[1], list(answers))
+    server = _Server(("127.0.0.1", 0), Handler)
+    server.tls = tls
+    subject = Handler.subject = Collector(server.server_address[1], list(answers), "http" if tls is None else "https")
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01})
     thread.start()
     try:
