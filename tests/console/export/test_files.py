@@ -2,6 +2,7 @@
 
 import json
 import math
+from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -9,11 +10,13 @@ from typing import Any
 import pyarrow.parquet
 import pytest
 
+from tachograph.console.database import Reader
 from tachograph.console.export import files
 from tachograph.console.export.files import columns, wanted_tables
 from tachograph.schemas import tables
 from tachograph.schemas.tables.content import CONTENT_COLUMNS
 from tests.console.export.conftest import BEGAN, HOUR, Exported
+from tests.sinks.proxy import Proxy
 
 pytestmark = [pytest.mark.stack]
 
@@ -165,3 +168,26 @@ def test_every_table_can_be_asked_for_a_time(exported: Exported) -> None:
     """Each has a time of its own; ClickHouse takes the question."""
     for table in wanted_tables((), of_a_run=False):
         assert exported.program("--since", "1h", "--table", table.name).code == 0
+
+
+@pytest.mark.parametrize("form", ["jsonl", "parquet"])
+def test_an_answer_that_breaks_off_leaves_no_file(
+    exported: Exported, tmp_path: Path, form: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The command fails with a sentence, and nothing half done lies about."""
+    house, stream = exported.settings.clickhouse, Reader.stream
+    with Proxy(house.host, house.http_port) as door:
+
+        def broken(self: Reader, *asked: Any, **more: Any) -> Iterator[bytes]:
+            door.lose_answers(100)  # the driver asks again by itself
+            return stream(self, *asked, **more)
+
+        monkeypatch.setattr(Reader, "stream", broken)
+        place = tmp_path / ("rows.jsonl" if form == "jsonl" else "out")
+        ran = exported.program(
+            *WINDOW, "--table", "decision_events", "-f", form, "-o", str(place),
+            TACHOGRAPH_CLICKHOUSE__HTTP_PORT=str(door.port),
+        )  # fmt: skip
+        assert door.lost
+    assert (ran.code, "error: ClickHouse" in ran.stderr) == (1, True), ran.stderr
+    assert [path for path in tmp_path.rglob("*") if path.is_file()] == []

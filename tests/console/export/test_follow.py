@@ -27,6 +27,7 @@ from tests.console.export.conftest import Exported as Landed
 from tests.console.export.landing import Landing
 from tests.console.export.takes import Takes
 from tests.sinks.otlp.collector import collector
+from tests.sinks.proxy import Proxy
 from tests.sinks.rows import sample_row
 from tests.sinks.running import eventually
 
@@ -232,3 +233,34 @@ def spans_of(exported: Landed) -> int:
             "SELECT count() FROM otel_traces WHERE ResourceAttributes['tachograph.tenant_id'] = {tenant:String}"
         )[0][0]
     )
+
+
+def test_the_program_waits_for_clickhouse(following: Following, tmp_path: Path) -> None:
+    """Away for a while: it says so, looks again, and passes nothing over."""
+    house = following.settings.clickhouse
+    with collector() as receiver, Proxy(house.host, house.http_port) as door, (tmp_path / "log").open("wb") as log:
+        environment = os.environ | {
+            "TACHOGRAPH_HOME": str(following.settings.home), "TACHOGRAPH_CLICKHOUSE__HTTP_PORT": str(door.port),
+            "TACHOGRAPH_OTLP__ENDPOINT": receiver.url, "TACHOGRAPH_OTLP__SETTLE_S": "0",
+            "TACHOGRAPH_OTLP__POLL_S": "0.1", "NO_PROXY": "127.0.0.1",
+        }  # fmt: skip
+        following.land("violations", range(2))
+        process = subprocess.Popen(
+            [
+                sys.executable, "-m", "tachograph.console.main", "export", "otlp", "--follow", "--since",
+                "2026-01-01T00:00:00Z", "--tenant", following.tenant, "--name", following.tenant,
+            ],
+            env=environment, stderr=log,
+        )  # fmt: skip
+        try:
+            eventually(lambda: len(receiver.logs) == 2, "what was there")
+            door.close_door()
+            following.land("violations", range(2, 5))
+            eventually(lambda: "looking again" in (tmp_path / "log").read_text(), "a word about it")
+            door.open_door()
+            eventually(lambda: len(receiver.logs) == 5, "the rest")
+            process.send_signal(signal.SIGINT)
+            assert process.wait(30) == 0, (tmp_path / "log").read_text()
+        finally:
+            process.kill()
+            process.wait()
