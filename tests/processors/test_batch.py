@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tachograph.processors.batch import MAX_ROW_BYTES
+from tachograph.processors.batch import MAX_ROW_BYTES, Batch
 from tachograph.processors.core import process
 from tachograph.processors.deadletters import Message, RawRecord
 from tachograph.processors.errors import DeadLetterLimitError
@@ -54,6 +54,17 @@ def test_any_split_into_batches_gives_the_same_outputs(cuts: list[int], *, resto
                 worker.runs.forget(key)
                 worker.runs.restore(key, state.to_bytes())
     assert messages == whole
+
+
+@given(cuts=st.lists(st.integers(0, len(STREAM)), max_size=8))
+def test_a_batch_may_be_processed_in_parts(cuts: list[int]) -> None:
+    """So that what one part wrote is on its way during the next. Nothing else tells it from a batch in one go."""
+    whole = PartitionWorker().run(STREAM)
+    worker, batch = PartitionWorker(), Batch()
+    for start, end in pairwise([0, *sorted(cuts), len(STREAM)]):
+        worker.processor.extend(batch, STREAM[start:end], lambda _: worker.runs)
+    worker.processor.close(batch, lambda _: worker.runs)
+    assert batch == whole
 
 
 @given(crash=st.integers(0, len(STREAM)), committed=st.integers(0, len(STREAM)))

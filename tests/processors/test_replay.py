@@ -1,6 +1,7 @@
 """Reading again from an earlier place: where it starts, what is not written twice, and when it is refused."""
 
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 from confluent_kafka.admin import AdminClient
@@ -10,7 +11,9 @@ from hypothesis import strategies as st
 from tachograph.processors.deadletters import Message
 from tachograph.processors.errors import ReplayError
 from tachograph.processors.replay import parse_start, target, unwritten
+from tachograph.processors.run import run_worker
 from tachograph.schemas.headers import Header, SourceCoordinates
+from tachograph.schemas.settings import KafkaSettings, Settings
 from tests.processors.pipeline import PARTITIONS, Pipeline, terminate
 from tests.processors.records import run_of
 
@@ -35,6 +38,13 @@ def test_no_starts(text: str) -> None:
     """``latest`` would skip records."""
     with pytest.raises(ReplayError, match="earliest"):
         parse_start(text)
+
+
+def test_a_start_that_is_none_is_refused_before_a_broker_is_asked(tmp_path: Path) -> None:
+    """Whoever mistypes it need not wait for one."""
+    settings = Settings(home=tmp_path, kafka=KafkaSettings(bootstrap_servers="127.0.0.1:1"))
+    with pytest.raises(ReplayError, match="earliest"):
+        run_worker(settings, replay_from="yesterday")
 
 
 @given(OFFSETS, OFFSETS, OFFSETS)

@@ -46,11 +46,12 @@ def run_worker(settings: Settings, *, names: TopicNames | None = None, replay_fr
     # It warns whenever a commit takes longer than the interval between commits, which under load is no news.
     logging.getLogger("mode.timers").setLevel(logging.ERROR)
     names = names or TopicNames()
+    start = None if replay_from is None else parse_start(replay_from)
     packs = RulePacks.load(settings.evaluate.rules)
     partitions = prepare(settings, names, f"{settings.worker.app_id}-runs-changelog")
     replay = Replay(settings, names)
     if replay_from is not None:
-        for item in replay.rewind(parse_start(replay_from)):
+        for item in replay.rewind(start):
             log.info("partition %d is read again from %d; it was at %d", item.partition, item.after, item.before)
     written = replay.written()
     with asyncio.Runner(loop_factory=_loop_factory()) as runner:
