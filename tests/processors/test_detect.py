@@ -81,6 +81,12 @@ def test_a_whole_event_is_not_complained_about() -> None:
     assert codes_of(process(RunState(), event(0))) == []
 
 
+def test_a_bundle_that_is_kept_by_pointer_is_there() -> None:
+    """Too large for the record, and no failure."""
+    kept = provenance(prompt_bundle=None, bundle_pointer=to_avro(samples.POINTER))
+    assert codes_of(process(RunState(), event(0, **kept))) == []
+
+
 def test_the_id_of_a_violation_is_what_it_reports() -> None:
     """The same again is the same id; another event or another code is another."""
 
