@@ -55,7 +55,7 @@ def made(folder: Path, name: str) -> Pair:
 
 
 def answered(url: str, **settings: Path) -> Answer:
-    with HttpPost(targets(OtlpSettings(endpoint=url, **settings), {})) as post:  # type: ignore[arg-type]  # paths only
+    with HttpPost(targets(OtlpSettings(endpoint=url, **settings), {})) as post:
         return post(Exported.TRACES, BODY)
 
 
