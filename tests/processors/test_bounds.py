@@ -11,10 +11,12 @@ from tachograph.processors.bounds import MOST_ID
 from tachograph.processors.core import Incoming
 from tachograph.processors.digests import digest
 from tachograph.processors.errors import IdTooLongError
+from tachograph.processors.join import MOST_BYTES
+from tachograph.processors.report import Output
 from tachograph.processors.state import RunState
 from tachograph.schemas.wire import to_avro
 from tests.processors.records import APPENDED, CODEC, JUDGING, PartitionWorker, codes_of, numbered, raw_record
-from tests.processors.test_join import calls_of, leg
+from tests.processors.test_join import calls_of, leg, request, result_in_event
 from tests.schemas import samples
 
 IDS = frozenset({"tenant_id", "agent_id", "event_id", "run_id", "trace_id"})
@@ -91,6 +93,23 @@ def test_a_leg_that_fills_a_message_is_a_row_of_its_own() -> None:
     alone = JUDGING(state, numbered(record, 2, **changes))
     assert [(row["leg"], row["event_ids"]) for row in calls_of(alone)] == [("pre", ["event-2"])]
     assert (state.calls, state.open_bytes) == ({}, 0)
+
+
+def test_content_that_an_event_tells_at_length_stays_in_the_event() -> None:
+    """Its call is joined all the same, without it, and not closed early."""
+    asked, listed = request(), result_in_event()
+    long = "x" * (MOST_BYTES + 1)
+    asked[1]["model_output"]["tool_calls"][0]["arguments"] = long
+    listed[1]["agent_action"]["tool_results"][0]["output"] = long
+    parts = [asked, listed, leg("pre", output=None), leg("post", output="ok"), leg("result")]
+    state = RunState()
+    outputs: list[Output] = []
+    for seq, (record, changes) in enumerate(parts):
+        outputs += JUDGING(state, numbered(record, seq, **changes))
+        assert state.open_bytes < MOST_BYTES
+    [row] = calls_of(outputs)
+    assert (row["arguments"], row["output"], row["complete"], row["closed_by"]) == (None, "ok", True, "joined")
+    assert "observability.run_over_bound" not in codes_of(outputs)
 
 
 @pytest.mark.parametrize("name", sorted(IDS))
