@@ -64,6 +64,30 @@ def calls_of(outputs: list[Output]) -> list[dict[str, Any]]:
     return [row for schema, row in landed(outputs) if schema == "rows.tool_calls"]
 
 
+def failed_in_event() -> tuple[Any, dict[str, Any]]:
+    record, changes = result_in_event()
+    action = changes["agent_action"]
+    return record, changes | {
+        "agent_action": action | {"tool_results": [action["tool_results"][0] | {"is_error": True}]}
+    }
+
+
+@pytest.mark.parametrize(
+    ("parts", "is_error"),
+    [
+        pytest.param([leg("post", error_type=None), result_in_event()], False, id="neither side says so"),
+        pytest.param([leg("post", error_type="OSError"), result_in_event()], True, id="the tool raised"),
+        pytest.param([leg("post", error_type=None), failed_in_event()], True, id="the agent was told so"),
+    ],
+)
+def test_a_failed_call_says_so_whoever_told_it(parts: list[Any], is_error: bool) -> None:
+    """In the one row of the call."""
+    state = RunState()
+    play(state, START, request(), leg("pre", error_type=None), *parts)
+    [row] = calls_of(end(state, 6))
+    assert row["result_is_error"] is is_error
+
+
 @pytest.mark.parametrize("order", [*itertools.permutations(["request", "pre", "post", "result"])])
 def test_any_order_gives_the_same_row(order: tuple[str, ...]) -> None:
     """One row, whole, with both sides, as soon as the last part is there; and nothing to report."""
