@@ -44,6 +44,16 @@ def test_a_rule_that_nobody_knows_is_unknown() -> None:
     ]
 
 
+def test_two_constraints_that_one_check_finds_broken_are_two_violations() -> None:
+    """Of one event, one code and one rule: told apart by the constraint, in their ids too."""
+    output = EVENT["model_output"] | {"output_raw": "done 🙂"}
+    twice = [{"id": name, "type": "format", "rule": "no_emojis"} for name in ("c1", "c2")]
+    _, found = judged(model_output=output, request=EVENT["request"] | {"constraints": twice})
+    ids = {row["constraint_id"]: row["violation_id"] for row in found if row["code"] == "alignment.no_emojis"}
+    assert {"c1", "c2"} <= ids.keys()
+    assert ids["c1"] != ids["c2"]
+
+
 def test_what_is_remembered_for_the_checks_survives_the_changelog() -> None:
     """Facts are part of the run's state."""
     state = RunState()
