@@ -83,12 +83,13 @@ class Reader:
 def reader(settings: Settings, *, connections: int = 8) -> "Iterator[Reader]":
     """A connection as the console's account; several, where several threads ask side by side."""
     clickhouse = settings.clickhouse
-    pool = get_pool_manager(maxsize=connections)
-    address = f"http://{clickhouse.host}:{clickhouse.http_port}"
+    pool = get_pool_manager(maxsize=connections, ca_cert=None if clickhouse.ca is None else str(clickhouse.ca))
+    address = clickhouse.address
     try:
         client = clickhouse_connect.get_client(
             host=clickhouse.host,
             port=clickhouse.http_port,
+            secure=clickhouse.secure,
             username=clickhouse.console_user,
             password=clickhouse.console_password.get_secret_value(),
             database=clickhouse.database,
@@ -108,7 +109,7 @@ def reader(settings: Settings, *, connections: int = 8) -> "Iterator[Reader]":
             ) from None
         raise DatabaseUnreachableError(
             f"ClickHouse at {address} does not answer: start the local stack with `tachograph up`, "
-            "or set TACHOGRAPH_CLICKHOUSE__HOST and __HTTP_PORT"
+            "or set TACHOGRAPH_CLICKHOUSE__HOST, __HTTP_PORT and __SECURE"
         ) from None
     try:
         yield Reader(client)

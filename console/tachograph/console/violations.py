@@ -81,7 +81,7 @@ class Tail:
         except KafkaException as error:
             self._consumer.close()
             raise TailError(
-                f"Kafka at {kafka.bootstrap_servers} did not answer ({error.args[0].name()}); start it (tachograph up) "
+                f"Kafka at {kafka.address} did not answer ({error.args[0].name()}); start it (tachograph up) "
                 "or set TACHOGRAPH_KAFKA__BOOTSTRAP_SERVERS"
             ) from None
         except TailError:
@@ -121,9 +121,7 @@ class Tail:
         found = self._consumer.list_topics(timeout=self._patience_s).topics
         missing = [topic for topic in topics if topic not in found]
         if missing:
-            raise TailError(
-                f"Kafka at {self._kafka.bootstrap_servers} has no topic {missing[0]}; run: tachograph topics apply"
-            )
+            raise TailError(f"Kafka at {self._kafka.address} has no topic {missing[0]}; run: tachograph topics apply")
         places = [TopicPartition(topic, partition) for topic in topics for partition in found[topic].partitions]
         asked = {(place.topic, place.partition): -1 for place in places}
         if since is not None:

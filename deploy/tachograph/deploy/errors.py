@@ -104,7 +104,7 @@ class BrokerUnreachable(StackError):
     def __init__(self, servers: str, reason: str = "no answer") -> None:
         super().__init__(
             f"Kafka at {servers} cannot be used ({reason}). Start the local stack with `tachograph up`, "
-            "or set TACHOGRAPH_KAFKA__BOOTSTRAP_SERVERS."
+            "or set TACHOGRAPH_KAFKA__BOOTSTRAP_SERVERS, and if it is secured __SECURITY_PROTOCOL and what that needs."
         )
 
 

@@ -202,7 +202,8 @@ def stack_env(bootstrap_servers: str, http_port: int, clickhouse: ClickHouseServ
 
 def child_environment(home: Path) -> dict[str, str]:
     """Our environment, less what would point a child at another stack: the environment wins over ``stack.env``."""
-    foreign = ("TACHOGRAPH_KAFKA__BOOTSTRAP_SERVERS", "TACHOGRAPH_CLICKHOUSE__")
+    security = ("TACHOGRAPH_KAFKA__SECURITY", "TACHOGRAPH_KAFKA__SSL_", "TACHOGRAPH_KAFKA__SASL_")
+    foreign = ("TACHOGRAPH_KAFKA__BOOTSTRAP_SERVERS", *security, "TACHOGRAPH_CLICKHOUSE__")
     kept = {name: value for name, value in os.environ.items() if not name.startswith(foreign)}
     return kept | {"TACHOGRAPH_HOME": str(home)}
 

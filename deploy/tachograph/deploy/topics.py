@@ -91,7 +91,7 @@ def _partitions(client: AdminClient, kafka: KafkaSettings) -> dict[str, int]:
     try:
         metadata = client.list_topics(timeout=kafka.request_timeout_ms / 1000)
     except KafkaException:
-        raise BrokerUnreachable(kafka.bootstrap_servers) from None
+        raise BrokerUnreachable(kafka.address) from None
     return {name: len(topic.partitions) for name, topic in metadata.topics.items()}
 
 
@@ -100,7 +100,7 @@ def _wait_until_known(client: AdminClient, kafka: KafkaSettings, names: set[str]
     deadline = time.monotonic() + _KNOWN_WITHIN_S
     while unknown := names - _partitions(client, kafka).keys():
         if time.monotonic() > deadline:
-            raise BrokerUnreachable(kafka.bootstrap_servers, f"{len(unknown)} new topics did not appear")
+            raise BrokerUnreachable(kafka.address, f"{len(unknown)} new topics did not appear")
         _TICK.wait(0.05)
 
 
@@ -109,7 +109,7 @@ def _wait_until_configured(kafka: KafkaSettings, topics: Sequence[Topic]) -> Non
     deadline = time.monotonic() + _KNOWN_WITHIN_S
     while differing := [change.topic for change in plan_topics(kafka, topics) if change.action != "keep"]:
         if time.monotonic() > deadline:
-            raise BrokerUnreachable(kafka.bootstrap_servers, f"{differing[0]} did not take its settings")
+            raise BrokerUnreachable(kafka.address, f"{differing[0]} did not take its settings")
         _TICK.wait(0.05)
 
 
@@ -122,7 +122,7 @@ def _configs(client: AdminClient, kafka: KafkaSettings, names: Sequence[str]) ->
         try:
             found[resource.name] = {name: str(entry.value) for name, entry in answer.result().items()}
         except KafkaException:
-            raise BrokerUnreachable(kafka.bootstrap_servers) from None
+            raise BrokerUnreachable(kafka.address) from None
     return found
 
 
@@ -133,4 +133,4 @@ def _settle(futures: dict[Any, Any], kafka: KafkaSettings) -> None:
         except KafkaException as error:
             # Another `up` or init job may have been faster.
             if error.args[0].name() != "TOPIC_ALREADY_EXISTS":
-                raise BrokerUnreachable(kafka.bootstrap_servers, error.args[0].name()) from None
+                raise BrokerUnreachable(kafka.address, error.args[0].name()) from None

@@ -6,6 +6,7 @@ import faust
 from faust.sensors.monitor import Monitor
 from faust.transport.base import Transport
 
+from tachograph.processors.credentials import credentials
 from tachograph.processors.transport import FAUST_LOG, WorkerTransport
 from tachograph.schemas.settings import Settings
 
@@ -35,6 +36,7 @@ def build_app(settings: Settings) -> Any:
     return WorkerApp(
         worker.app_id,
         broker=brokers,
+        broker_credentials=credentials(settings.kafka),
         broker_client_id=worker.app_id,
         consumer_group_instance_id=worker.instance_id or None,
         consumer_auto_offset_reset="earliest",

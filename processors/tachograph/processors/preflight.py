@@ -51,7 +51,7 @@ def _partitions(admin: AdminClient, settings: Settings) -> dict[str, int]:
         found = admin.list_topics(timeout=settings.kafka.request_timeout_ms / 1000)
     except KafkaException as error:
         raise BrokerUnreachableError(
-            f"no Kafka broker answered at {settings.kafka.bootstrap_servers} within "
+            f"no Kafka broker answered at {settings.kafka.address} within "
             f"{settings.kafka.request_timeout_ms / 1000:g} s ({_reason(error)}); start it (tachograph up) or set "
             "TACHOGRAPH_KAFKA__BOOTSTRAP_SERVERS"
         ) from None

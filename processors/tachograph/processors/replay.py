@@ -194,6 +194,6 @@ class Replay:
 
     def _unreachable(self, error: KafkaException) -> BrokerUnreachableError:
         return BrokerUnreachableError(
-            f"the broker at {self._settings.kafka.bootstrap_servers} did not say where the group stands "
+            f"the broker at {self._settings.kafka.address} did not say where the group stands "
             f"({error.args[0].name()}); try again when it is well"
         )

@@ -9,7 +9,7 @@ import os
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, FilePath, SecretStr, ValidationError, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from tachograph.schemas.errors import ConfigError
@@ -26,10 +26,34 @@ class _Section(BaseModel):
 
 
 class KafkaSettings(_Section):
-    """How every client of ours reaches the broker. The one place where client security will be set."""
+    """How every client of ours reaches the broker."""
 
     bootstrap_servers: str = "127.0.0.1:9092"
     """Comma-separated ``host:port`` list."""
+
+    security_protocol: Literal["PLAINTEXT", "SSL", "SASL_PLAINTEXT", "SASL_SSL"] = "PLAINTEXT"
+    """How the broker's listener is secured. With ``…SSL`` its certificate must name the host that we connect to."""
+
+    ssl_ca: FilePath | None = None
+    """PEM file of the authorities that may have signed the broker's certificate. Not set: the system's."""
+
+    ssl_certificate: FilePath | None = None
+    """PEM file of our own certificate, for brokers that ask for one. Needs ``ssl_key``."""
+
+    ssl_key: FilePath | None = None
+    """PEM file of its private key."""
+
+    ssl_key_password: SecretStr = SecretStr("")
+    """What the private key is encrypted with. Empty: it is not."""
+
+    sasl_mechanism: Literal["PLAIN", "SCRAM-SHA-256", "SCRAM-SHA-512"] = "SCRAM-SHA-512"
+    """How the user is proved, with ``SASL_…``."""
+
+    sasl_username: str = ""
+    """User, with ``SASL_…``."""
+
+    sasl_password: SecretStr = SecretStr("")
+    """Password of the user."""
 
     request_timeout_ms: int = 10_000
     """How long a metadata or admin request may take before the broker counts as unreachable."""
@@ -41,9 +65,56 @@ class KafkaSettings(_Section):
     replication_factor: Annotated[int, Field(ge=1, le=9)] = 1
     """Replicas of every topic. 3 on a cluster."""
 
+    @property
+    def address(self) -> str:
+        """Where it is and how we come, for sentences."""
+        how = "" if self.security_protocol == "PLAINTEXT" else f" over {self.security_protocol}"
+        return f"{self.bootstrap_servers}{how}" + (f" as {self.sasl_username}" if self.has_sasl else "")
+
+    @property
+    def has_tls(self) -> bool:
+        """Whether the connection is encrypted."""
+        return self.security_protocol.endswith("SSL")
+
+    @property
+    def has_sasl(self) -> bool:
+        """Whether a user is proved."""
+        return self.security_protocol.startswith("SASL")
+
     def client(self, **extra: Any) -> dict[str, Any]:
         """Settings for librdkafka shared by every client, with ``extra`` on top."""
-        return {"bootstrap.servers": self.bootstrap_servers, **extra}
+        return {"bootstrap.servers": self.bootstrap_servers, **self._security(), **extra}
+
+    def _security(self) -> dict[str, Any]:
+        if self.security_protocol == "PLAINTEXT":
+            return {}
+        files = {
+            "ssl.ca.location": self.ssl_ca,
+            "ssl.certificate.location": self.ssl_certificate,
+            "ssl.key.location": self.ssl_key,
+        }
+        found: dict[str, Any] = {"security.protocol": self.security_protocol}
+        if self.has_tls:
+            found |= {name: str(path) for name, path in files.items() if path is not None}
+            if key_password := self.ssl_key_password.get_secret_value():
+                found["ssl.key.password"] = key_password
+        if self.has_sasl:
+            found["sasl.mechanism"] = self.sasl_mechanism
+            found["sasl.username"] = self.sasl_username
+            found["sasl.password"] = self.sasl_password.get_secret_value()
+        return found
+
+    @model_validator(mode="after")
+    def _security_is_whole(self) -> "KafkaSettings":
+        if self.has_sasl and not (self.sasl_username and self.sasl_password.get_secret_value()):
+            raise ValueError(f"{self.security_protocol} needs sasl_username and sasl_password")
+        if (self.ssl_certificate is None) != (self.ssl_key is None):
+            raise ValueError("ssl_certificate and ssl_key go together: give both or neither")
+        if not self.has_tls and (self.ssl_ca or self.ssl_certificate):
+            raise ValueError(f"the files of ssl_… mean nothing with {self.security_protocol}: use SSL or SASL_SSL")
+        if not self.has_sasl and self.sasl_username:
+            raise ValueError(f"sasl_username means nothing with {self.security_protocol}: use SASL_SSL")
+        return self
 
 
 class ClickHouseSettings(_Section):
@@ -53,7 +124,14 @@ class ClickHouseSettings(_Section):
     """Host of the HTTP interface."""
 
     http_port: Port = 8123
-    """Port of the HTTP interface."""
+    """Port of the HTTP interface, or with ``secure`` of the HTTPS interface, which is 8443 by ClickHouse's default."""
+
+    secure: bool = False
+    """Speak HTTPS. The server's certificate must name ``host``."""
+
+    ca: FilePath | None = None
+    """PEM file of the authorities that may have signed the server's certificate. Not set: those of the package
+    certifi. Needs ``secure``."""
 
     database: str = "tachograph"
     """Database that holds every table of ours."""
@@ -78,6 +156,17 @@ class ClickHouseSettings(_Section):
 
     migrate_password: SecretStr = SecretStr("")
     """Password of ``migrate_user``."""
+
+    @property
+    def address(self) -> str:
+        """Where it is, for sentences."""
+        return f"{'https' if self.secure else 'http'}://{self.host}:{self.http_port}"
+
+    @model_validator(mode="after")
+    def _ca_is_used(self) -> "ClickHouseSettings":
+        if self.ca is not None and not self.secure:
+            raise ValueError("ca means nothing without secure: set secure to true")
+        return self
 
 
 class SchemaRegistrySettings(_Section):

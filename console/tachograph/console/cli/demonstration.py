@@ -212,8 +212,7 @@ def point_the_way(settings: Settings, recorded: "Recorded") -> None:
     """Where to look next."""
     OUT.print()
     OUT.print(
-        f"Data is in {settings.home}, served by ClickHouse at "
-        f"http://{settings.clickhouse.host}:{settings.clickhouse.http_port} while the stack runs.",
+        f"Data is in {settings.home}, served by ClickHouse at {settings.clickhouse.address} while the stack runs.",
         soft_wrap=True,
     )
     call = program()

@@ -73,7 +73,7 @@ def drain(
     )
     if report.finished < report.adopted:
         note(
-            f"what is left stays on disk: is there a broker at {kafka.bootstrap_servers} "
+            f"what is left stays on disk: is there a broker at {kafka.address} "
             "(TACHOGRAPH_KAFKA__BOOTSTRAP_SERVERS)? `tachograph up` starts one here. Then run this again."
         )
         raise typer.Exit(EXIT_FAILED)

@@ -39,7 +39,7 @@ def up() -> None:
         settings = prepare(stack)
         note(
             f"ready: Kafka at {settings.kafka.bootstrap_servers}, ClickHouse at "
-            f"http://{settings.clickhouse.host}:{settings.clickhouse.http_port}, state in {settings.home}"
+            f"{settings.clickhouse.address}, state in {settings.home}"
         )
         note("Ctrl-C stops everything. In another terminal: `tachograph status`, `tachograph runs`.")
         stack.run_until_signal()

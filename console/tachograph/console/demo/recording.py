@@ -84,6 +84,6 @@ def _deliver(on: Stage, settings: Settings) -> None:
     stats = on.publisher.stats()
     raise NotPublishedError(
         f"{stats.messages_waiting + stats.rejected} of {stats.spooled} messages were not acknowledged by Kafka at "
-        f"{settings.kafka.bootstrap_servers} within {FLUSH_S:.0f} s: is it running? (`tachograph status`) Nothing is "
+        f"{settings.kafka.address} within {FLUSH_S:.0f} s: is it running? (`tachograph status`) Nothing is "
         f"lost: `tachograph spool drain {settings.home / 'spool'}` sends what waits there"
     )

@@ -25,16 +25,16 @@ def check_broker(settings: Settings, topics: Sequence[Topic] = TOPICS) -> Iterat
     try:
         changes = plan_topics(kafka, topics)
     except BrokerUnreachable:
-        todo = "start it with `tachograph up`, or set TACHOGRAPH_KAFKA__BOOTSTRAP_SERVERS"
-        yield fail("kafka.broker", f"no broker answers at {kafka.bootstrap_servers}", todo)
+        todo = "start it with `tachograph up`, or set TACHOGRAPH_KAFKA__BOOTSTRAP_SERVERS and __SECURITY_PROTOCOL"
+        yield fail("kafka.broker", f"no broker answers at {kafka.address}", todo)
         yield from (skipped(name, _NO_BROKER) for name in ("kafka.topics", "lag.worker", "lag.sink", "lag.snapshots"))
         return
     except TopicConflict as error:
-        yield ok("kafka.broker", f"answers at {kafka.bootstrap_servers}")
+        yield ok("kafka.broker", f"answers at {kafka.address}")
         yield fail("kafka.topics", str(error), "set TACHOGRAPH_KAFKA__PARTITIONS to what the topics have")
         yield from check_lag(settings)
         return
-    yield ok("kafka.broker", f"answers at {kafka.bootstrap_servers}")
+    yield ok("kafka.broker", f"answers at {kafka.address}")
     absent = [change.topic for change in changes if change.action == "create"]
     differing = [change.topic for change in changes if change.action == "configure"]
     if absent:

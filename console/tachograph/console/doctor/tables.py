@@ -31,7 +31,7 @@ _ROLES: Final = tuple(_VERBS)
 def check_tables(settings: Settings, now: datetime | None = None) -> Iterator[Finding]:
     """Server, accounts, grants, migrations and clock."""
     clickhouse = settings.clickhouse
-    address = f"http://{clickhouse.host}:{clickhouse.http_port}"
+    address = clickhouse.address
     clients: dict[str, Client] = {}
     problems: dict[str, Finding] = {}
     try:

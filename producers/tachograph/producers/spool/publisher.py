@@ -169,7 +169,7 @@ class SpoolPublisher:
                 "sends them, or `tachograph spool drain %s`",
                 unsent,
                 self._asked.folder,
-                "" if self._kafka is None else f" at {self._kafka.bootstrap_servers}",
+                "" if self._kafka is None else f" at {self._kafka.address}",
                 self._asked.folder,
             )
 

@@ -239,8 +239,7 @@ def _require_topics(settings: Settings, topics: Sequence[str], stop: threading.E
             found = admin.list_topics(timeout=patience_s).topics
         except KafkaException:
             raise UnreachableAtStartError(
-                f"Kafka did not answer at {kafka.bootstrap_servers}. "
-                "Is it running, and is kafka.bootstrap_servers right?"
+                f"Kafka did not answer at {kafka.address}. Is it running, and is kafka.bootstrap_servers right?"
             ) from None
         missing = sorted(set(topics) - set(found))
         if not missing:

@@ -59,6 +59,8 @@ def connect(settings: ClickHouseSettings, user: str, password: SecretStr) -> Cli
         return clickhouse_connect.get_client(
             host=settings.host,
             port=settings.http_port,
+            secure=settings.secure,
+            ca_cert=None if settings.ca is None else str(settings.ca),
             username=user,
             password=password.get_secret_value(),
             connect_timeout=max(1, round(settings.connect_timeout_s)),
@@ -69,7 +71,7 @@ def connect(settings: ClickHouseSettings, user: str, password: SecretStr) -> Cli
             client_name="tachograph",
         )
     except Error as error:
-        raise translated(error, f"{user} at {settings.host}:{settings.http_port}") from None
+        raise translated(error, f"{user} at {settings.address}") from None
 
 
 def translated(error: Error, who: str) -> SinkError:
@@ -77,7 +79,7 @@ def translated(error: Error, who: str) -> SinkError:
     code = error.code
     if code is None:
         return ClickHouseUnreachableError(
-            f"ClickHouse did not answer ({who}). Is it running, and are clickhouse.host and clickhouse.http_port right?"
+            f"ClickHouse did not answer ({who}). Is it running, and are clickhouse.host, http_port and secure right?"
         )
     if code in _PASSWORD:
         return WrongPasswordError(

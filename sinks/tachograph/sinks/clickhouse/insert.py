@@ -47,7 +47,7 @@ class ClickHouseInserts:
 
     def __init__(self, settings: ClickHouseSettings, client: Client | None = None) -> None:
         self._database = settings.database
-        self._who = f"{settings.sink_user} at {settings.host}:{settings.http_port}"
+        self._who = f"{settings.sink_user} at {settings.address}"
         self._client = client or connect(settings, settings.sink_user, settings.sink_password)
 
     def insert(self, table: str, columns: Sequence[str], file: bytes, token: str) -> None:

@@ -88,8 +88,7 @@ def _require_topics(settings: Settings, topics: Sequence[Topic], stop: threading
             found = admin.list_topics(timeout=patience_s).topics
         except KafkaException:
             raise UnreachableAtStartError(
-                f"Kafka did not answer at {kafka.bootstrap_servers}. "
-                "Is it running, and is kafka.bootstrap_servers right?"
+                f"Kafka did not answer at {kafka.address}. Is it running, and is kafka.bootstrap_servers right?"
             ) from None
         missing = sorted({topic.name for topic in topics} - set(found))
         if not missing:
