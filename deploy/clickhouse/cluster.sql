@@ -2954,10 +2954,10 @@ CREATE OR REPLACE TABLE `tachograph`.agent_quality_signals ON CLUSTER `tachograp
 ENGINE = Distributed(`tachograph`, `tachograph`, agent_quality_signals_local, cityHash64(tenant_id, trace_id));
 
 CREATE OR REPLACE VIEW `tachograph`.record_links ON CLUSTER `tachograph` AS
-SELECT tenant_id, assumeNotNull(record_id) AS record_id, if(signal_type = 'user_feedback', 'feedback', 'signal') AS link,
-    signal_code AS said, toString(value) AS value, event_id AS reference, run_id, occurred_at
-FROM `tachograph`.agent_quality_signals
-WHERE record_id IS NOT NULL
+SELECT tenant_id, assumeNotNull(signal.record_id) AS record_id, if(signal_type = 'user_feedback', 'feedback', 'signal') AS link,
+    signal_code AS said, toString(signal.value) AS value, event_id AS reference, run_id, occurred_at
+FROM `tachograph`.agent_quality_signals AS signal
+WHERE signal.record_id IS NOT NULL
 UNION ALL
 SELECT tenant_id, record_id, 'score' AS link, score.1 AS said, assumeNotNull(score.2) AS value, event_id AS reference, run_id, occurred_at
 FROM `tachograph`.decision_records

@@ -197,6 +197,11 @@ def test_evidence_for_an_auditor_who_has_nothing_of_ours(landed: Landed, tmp_pat
         assert checked.returncode == 0, checked.stderr
         assert landed.command("verify", str(tmp_path / name), "--trust", trusted).exit_code == 0
     assert landed.command("evidence", "export", landed.run_id, "-o", str(bundle)).exit_code != 0
+    whole = tmp_path / "whole"
+    assert landed.command("evidence", "export", landed.run_id, "-o", str(whole), "--whole-logs").exit_code == 0
+    with reader(landed.settings) as database:
+        assert json.loads((whole / "bundle.json").read_text())["logs"] == StoredLogs(database, "default").names()
+    assert landed.command("verify", str(whole), "--trust", trusted, "--anchor", str(kept)).exit_code == 0
 
 
 def test_a_row_that_was_taken_away_is_named_and_changes_the_replay(landed: Landed) -> None:

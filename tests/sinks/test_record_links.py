@@ -32,6 +32,8 @@ def test_all_that_links_to_a_record_is_one_query(whole_place: Place) -> None:
     with running_sink(place.settings, place.topics):
         tables = {"agent_quality_signals": 3, "decision_records": 2, "violations": 2, "replays": 1}
         eventually(lambda: {table: place.count(table) for table in tables} == tables, "rows of five kinds")
+    every = "SELECT record_id, count() FROM tachograph.record_links WHERE tenant_id = {tenant:String} GROUP BY ALL"
+    assert sorted(place.query(every)) == [("dr_1", 5), ("dr_2", 1)]
     assert place.query(LINKS) == [
         ("correction", "CLOSED", "", "dr_3"),
         ("feedback", "rejected", "false", "ev_feedback"),

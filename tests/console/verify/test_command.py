@@ -45,7 +45,7 @@ def test_what_does_not_hold_is_said_in_words(tmp_path: Path) -> None:
     answer = tachograph("verify", str(tmp_path / "b"), "--trust", FIRST.public_key)
     assert "log acme/0, number 1" in answer.stdout
     assert MEANINGS[FindingCode.HASH_MISMATCH] in answer.stdout
-    assert "6 records, 1 finding;" in answer.stderr
+    assert "6 records: 1 finding;" in answer.stderr
     alone = subprocess.run(
         [sys.executable, "-I", str(ONE_FILE), str(tmp_path / "b"), "--trust", FIRST.public_key],
         capture_output=True,

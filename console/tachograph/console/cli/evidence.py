@@ -37,7 +37,7 @@ def export(
     output: Annotated[Path, typer.Option("--output", "-o", help="Folder to make, or a name that ends in .zip.")],
     *,
     whole_logs: Annotated[
-        bool, typer.Option("--whole-logs", help="Also every other record of the logs, of whatever run.")
+        bool, typer.Option("--whole-logs", help="Also every record of every log of the tenant.")
     ] = False,
     tenant: Tenant = "",
     anchor: AnchorFiles = None,

@@ -78,7 +78,7 @@ def _evidence(path: Path, trust: str | None, anchors: list[str], *, as_json: boo
         print_json(said)
     elif report.findings:
         _print_findings(report.findings)
-    note(f"{_outcome(report.records, report.findings)}; basis: {_counts(said['basis'])}")
+    note(f"{many(report.records, 'record')}: {_outcome(report.findings)}; basis: {_counts(said['basis'])}")
     if report.not_shown:
         note(f"of {many(len(report.not_shown), 'more log')} that the anchor names nothing is shown")
     if report.findings:
@@ -132,7 +132,7 @@ def _stored(  # noqa: PLR0917 - the options of one command
         if findings:
             _print_findings(findings)
         records = sum(report.records for report in checked.values())
-        note(f"{_outcome(records, findings)} in {many(len(checked), 'log')}")
+        note(f"{many(records, 'record')} in {many(len(checked), 'log')}: {_outcome(findings)}")
         for item in named:
             basis = checked[item.log_id].basis_at(item.log_seq)
             note(f"{item.record_id}: place {item.log_seq} of log {item.log_id}, on the basis of its {basis}")
@@ -148,8 +148,8 @@ def _print_findings(findings: Sequence["Finding"]) -> None:
     print_table(["where", "finding", "means"], [[item.where, item.code.value, item.meaning] for item in findings])
 
 
-def _outcome(records: int, findings: Sequence["Finding"]) -> str:
-    return f"{many(records, 'record')}, " + (many(len(findings), "finding") if findings else "all holds")
+def _outcome(findings: Sequence["Finding"]) -> str:
+    return many(len(findings), "finding") if findings else "all holds"
 
 
 def _watched(names: Sequence[str]) -> Iterable[str]:

@@ -57,7 +57,8 @@ def evidence(
 
     whole: dict[str, tuple[Sequence[SealedRecord], Sequence[str]]] = {}
     if whole_logs:
-        whole = {log_id: (logs.records(log_id), logs.checkpoints(log_id)) for log_id in names}
+        # All of the tenant's: an auditor who holds its heads must not miss the logs that this run is not in.
+        whole = {log_id: (logs.records(log_id), logs.checkpoints(log_id)) for log_id in logs.names()}
     listed = "log " + ", ".join(names) if len(names) == 1 else "logs " + ", ".join(names)
     return Bundle(
         whole,

@@ -20,10 +20,10 @@ ALTER TABLE {database}.agent_quality_signals
         );
 
 CREATE OR REPLACE VIEW {database}.record_links AS
-SELECT tenant_id, assumeNotNull(record_id) AS record_id, if(signal_type = 'user_feedback', 'feedback', 'signal') AS link,
-    signal_code AS said, toString(value) AS value, event_id AS reference, run_id, occurred_at
-FROM {database}.agent_quality_signals
-WHERE record_id IS NOT NULL
+SELECT tenant_id, assumeNotNull(signal.record_id) AS record_id, if(signal_type = 'user_feedback', 'feedback', 'signal') AS link,
+    signal_code AS said, toString(signal.value) AS value, event_id AS reference, run_id, occurred_at
+FROM {database}.agent_quality_signals AS signal
+WHERE signal.record_id IS NOT NULL
 UNION ALL
 SELECT tenant_id, record_id, 'score' AS link, score.1 AS said, assumeNotNull(score.2) AS value, event_id AS reference, run_id, occurred_at
 FROM {database}.decision_records
