@@ -55,9 +55,19 @@ EVERY = [
 def variables(container: Container) -> dict[str, Any]:
     """Plain values by name; of a reference, the reference."""
     config = of_kind("ConfigMap")
-    shared = [config[source["configMapRef"]["name"]]["data"] for source in container.get("envFrom", [])]
+    sources = [source["configMapRef"] for source in container.get("envFrom", []) if "configMapRef" in source]
+    shared = [config[source["name"]]["data"] for source in sources]
     merged: dict[str, Any] = {name: value for each in shared for name, value in each.items()}
     return merged | {each["name"]: each.get("value", each.get("valueFrom")) for each in container.get("env", [])}
+
+
+def test_a_secured_broker_needs_one_secret_and_an_open_one_none() -> None:
+    """Whoever reads the shared settings takes the credentials from beside them, if they are there."""
+    every = [container for workload in WORKLOADS.values() for container in containers(workload)]
+    reading = [container["envFrom"] for container in every if "envFrom" in container]
+    shared = [{"configMapRef": {"name": "tachograph"}}, {"secretRef": {"name": "tachograph-kafka", "optional": True}}]
+    assert reading == [shared] * len(reading)
+    assert len(reading) >= len(WORKLOADS)
 
 
 def known_settings(section: type[BaseModel] = Settings, prefix: str = ENV_PREFIX) -> Iterator[tuple[str, Any]]:
