@@ -215,3 +215,15 @@ def test_a_finished_run_is_deleted_by_a_later_batch() -> None:
     later = raw_record(50, name, record)._replace(append_time=APPENDED + ENDED_GRACE + 60_000_000)
     assert worker.run([later]).forgotten == {0: [b"acme/run/a"]}
     assert worker.run([later._replace(offset=51)]).forgotten == {}
+
+
+def test_a_run_that_a_batch_itself_changed_is_not_deleted_by_it() -> None:
+    """Its state must be on the broker before it may go: after a crash the records would make a run without a start."""
+    worker = PartitionWorker()
+    records = [raw_record(i, name, record) for i, (name, record) in enumerate(run_of("a"))]
+    name, record = run_of("b")[0]
+    later = raw_record(50, name, record)._replace(append_time=APPENDED + ENDED_GRACE + 60_000_000)
+    batch = worker.run([*records, later])
+    assert batch.forgotten == {}
+    assert [*batch.changed[0]] == [b"acme/run/a", b"acme/run/b"]
+    assert worker.run([later._replace(offset=51)]).forgotten == {0: [b"acme/run/a"]}
