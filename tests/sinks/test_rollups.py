@@ -19,7 +19,7 @@ from tachograph.schemas.settings import Settings
 from tachograph.schemas.wire import load_catalogue
 from tachograph.sinks.clickhouse.client import connect
 from tachograph.sinks.clickhouse.insert import ClickHouseInserts
-from tachograph.sinks.clickhouse.prices import apply_prices, missing_prices, read_prices
+from tachograph.sinks.clickhouse.prices import apply_prices, missing_prices, read_price_file, read_prices
 from tests.sinks.rows import sample_row
 
 HOUR_US = 3_600_000_000
@@ -201,8 +201,15 @@ def test_cost_is_tokens_at_the_price_of_their_day(
 
 
 def test_the_shipped_prices_are_sound() -> None:
-    """They can be read, and no model has none."""
+    """They can be read, no model has none, and they say how old they are and that nobody should trust them unseen."""
+    text = shipped_prices().read_text(encoding="utf-8")
+    as_of = read_price_file(shipped_prices()).as_of
+    assert "Check before use." in text
+    assert "prices apply --file" in text
     prices = read_prices(shipped_prices())
+    assert as_of is not None
+    assert max(price.effective_from.date() for price in prices) <= as_of
+    assert all(price.source.endswith(", from memory") for price in prices)
     assert {price.provider for price in prices} == {"openai", "anthropic"}
     assert all(price.input_usd_per_mtok is not None for price in prices)
 

@@ -41,14 +41,19 @@ def shipped_prices() -> Path:
 def apply(
     *,
     file: Annotated[
-        Path | None, typer.Option(help="File of prices. [default: the list prices that are shipped]")
+        Path | None, typer.Option(help="File of prices. [default: those that are shipped; check them before use]")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Show what would be loaded and change nothing.")] = False,
     as_json: JsonFlag = False,
 ) -> None:
     """Load a file of prices. What the table has already stays; what it has otherwise is superseded."""
     from tachograph.sinks.clickhouse.client import connect  # noqa: PLC0415 - imported where it is used
-    from tachograph.sinks.clickhouse.prices import apply_prices, missing_prices, read_prices  # noqa: PLC0415 - as above
+    from tachograph.sinks.clickhouse.prices import (  # noqa: PLC0415 - as above
+        apply_prices,
+        missing_prices,
+        read_price_file,
+        read_prices,
+    )
 
     prices, house = read_prices(file or shipped_prices()), load_settings().clickhouse
     with connect(house, house.migrate_user, house.migrate_password) as client:
@@ -59,6 +64,11 @@ def apply(
     elif rows:
         print_table(_COLUMNS, rows)
     note(f"{len(rows)} of {len(prices)} prices {'to load' if dry_run else 'loaded'}")
+    if file is None:
+        note(
+            f"These are from memory, as of {read_price_file(shipped_prices()).as_of}: check them before use, and load "
+            "your own with `tachograph prices apply --file`."
+        )
 
 
 def list_prices(*, as_json: JsonFlag = False) -> None:

@@ -50,6 +50,8 @@ class PriceFile(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
+    as_of: date | None = None
+    """Day on which somebody last looked whether the prices are right. For people; nothing is computed from it."""
     prices: Annotated[tuple[Entry, ...], Field(min_length=1)]
 
     @model_validator(mode="after")
@@ -76,11 +78,16 @@ class Price:
     source: str
 
 
-def read_prices(path: Path) -> list[Price]:
-    """Prices of a file, in order. Raises DocumentError with every mistake and its line."""
+def read_price_file(path: Path) -> PriceFile:
+    """A file of prices as it is written. Raises DocumentError with every mistake and its line."""
     files = read_documents(path, PriceFile)
     if len(files) != 1:
         raise DocumentError(f"{path}: {len(files)} documents; a file of prices is one")
+    return files[0]
+
+
+def read_prices(path: Path) -> list[Price]:
+    """Prices of a file, in order. Raises DocumentError with every mistake and its line."""
     return sorted(
         Price(
             entry.provider.value,
@@ -90,7 +97,7 @@ def read_prices(path: Path) -> list[Price]:
             entry.output_usd_per_mtok,
             entry.source,
         )
-        for entry in files[0].prices
+        for entry in read_price_file(path).prices
         for model in entry.models
     )
 
