@@ -100,7 +100,8 @@ def rendered(made: RunReport, form: Format) -> str:
     from tachograph.console.report.document import document_of  # noqa: PLC0415 - imported where it is used
     from tachograph.console.report.html import html_of  # noqa: PLC0415
     from tachograph.console.report.markdown import markdown_of  # noqa: PLC0415
-    from tachograph.console.report.sections import page_of, when  # noqa: PLC0415
+    from tachograph.console.report.sections import page_of  # noqa: PLC0415
+    from tachograph.console.report.words import when  # noqa: PLC0415
 
     if form is Format.JSON:
         return json_text(document_of(made))
