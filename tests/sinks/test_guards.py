@@ -18,7 +18,7 @@ from tachograph.schemas.privacy import BLOCKED_METADATA_KEYS, blocked_name
 from tachograph.schemas.settings import Settings
 from tachograph.schemas.tables import TABLES, Table
 from tachograph.schemas.wire import load_catalogue
-from tests.deploy.test_roles import login
+from tests.deploy.test_roles import Refused, login
 from tests.sinks.conftest import Place
 from tests.sinks.rows import encoded, sample_row
 from tests.sinks.running import eventually, running_sink
@@ -145,6 +145,28 @@ def _with(value: Any, path: tuple[Any, ...], text: str) -> Any:
     if isinstance(value, list):
         return [_with(item, rest, text) if place == head else item for place, item in enumerate(value)]
     return value | {head: _with(value[head], rest, text)}
+
+
+GIVEN = "INSERT INTO tachograph.agent_decisions (tenant_id, selected, metadata, metadata_keys, has_blocked_key) "
+FREELY = "SETTINGS insert_allow_materialized_columns = 1 "
+BLOCKED_ROW = "SELECT 'guarded', 'other', map('prompt', 'x'), [], false"
+
+
+@pytest.mark.parametrize(
+    ("statement", "code"),
+    [
+        pytest.param(GIVEN + BLOCKED_ROW, 44, id="as it is"),
+        pytest.param(GIVEN + FREELY + BLOCKED_ROW, 452, id="with the setting that allows it"),
+        pytest.param("SET insert_allow_materialized_columns = 1", 452, id="the setting by itself"),
+    ],
+)
+def test_the_writer_cannot_give_what_guards_read(stack: Settings, statement: str, code: int) -> None:
+    """A writer that says itself whether its row is blocked, or how large it is, would be asked by no guard."""
+    house = stack.clickhouse
+    sink = login(stack, house.sink_user, house.sink_password.get_secret_value())
+    with pytest.raises(Refused) as refused:
+        sink(statement)
+    assert refused.value.code == code
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,14 @@
 """History cannot be changed: every way of doing it is refused to the writer and to the console."""
 
+import re
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from uuid import uuid4
 
 import pytest
 
 from tachograph.schemas.settings import Settings
+from tachograph.schemas.tables import TABLES
 from tests.deploy.test_roles import ACCESS_DENIED, READONLY, Refused, login
 
 pytestmark = pytest.mark.stack
@@ -79,3 +82,34 @@ def test_history_is_refused_to_change(
 def test_there_are_at_least_sixteen_ways() -> None:
     """Each is its own statement."""
     assert len({str(way.values[0]) for way in WAYS}) >= 16
+
+
+def test_a_thief_of_the_writer_s_password_can_replace_a_row(stack: Settings) -> None:
+    """What grants cannot prevent, as the threat model says it: the last row of a sort key wins at a merge.
+
+    If this fails, the server or the tables have become better than the page: say so there.
+    """
+    house = stack.clickhouse
+    migrate = login(stack, house.migrate_user, house.migrate_password.get_secret_value())
+    thief = login(stack, house.sink_user, house.sink_password.get_secret_value())
+    page = (Path(__file__).parents[2] / "docs" / "threat-model.md").read_text()
+    by_ids = set()
+    for table in (*(table.name for table in TABLES), "kept_runs", "content_views"):
+        created = migrate(f"SHOW CREATE TABLE tachograph.{table} FORMAT TSVRaw")
+        (key,) = re.findall(r"^ORDER BY \((.*)\)$", created, re.MULTILINE)
+        if not key.endswith("_partition, _offset"):
+            by_ids.add(table)
+    (sentence,) = re.findall(r"In (`violations`.*?) the key is made of\s+ids alone", page)
+    assert set(re.findall(r"`(\w+)`", sentence)) == by_ids
+    name = f"tachograph.stolen_{uuid4().hex}"
+    migrate(f"CREATE TABLE {name} AS tachograph.agent_failures")
+    try:
+        for message in ("as it was", "as a thief wants it"):
+            thief(
+                f"INSERT INTO {name} (tenant_id, failure_id, message, occurred_at, received_at, _partition, _offset) "  # noqa: S608 - a name made here
+                f"VALUES ('acme', 'f', '{message}', 1, 1, 0, 0)"
+            )
+        migrate(f"OPTIMIZE TABLE {name} FINAL")
+        assert migrate(f"SELECT message FROM {name}") == "as a thief wants it"  # noqa: S608 - as above
+    finally:
+        migrate(f"DROP TABLE {name}")

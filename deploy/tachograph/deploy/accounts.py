@@ -40,6 +40,8 @@ CONSOLE_LIMITS: Mapping[str, int] = {
     "max_result_rows": 1_000_000,
 }
 
+_WRITES_COMPUTED = "insert_allow_materialized_columns"
+
 
 @dataclass(frozen=True)
 class Account:
@@ -112,7 +114,7 @@ def users_xml(secret: Secret, networks: Sequence[str] = LOOPBACK_ONLY, *, cluste
     """The whole file. Only ``networks`` may log in. ``cluster`` is for servers that are several."""
     root = ET.Element("clickhouse")
     profiles = ET.SubElement(root, "profiles")
-    ET.SubElement(profiles, "default")
+    _default_profile(ET.SubElement(profiles, "default"))
     _console_profile(ET.SubElement(profiles, "console"), cluster=cluster)
     quotas = ET.SubElement(root, "quotas")
     ET.SubElement(quotas, "default")
@@ -128,6 +130,14 @@ def users_xml(secret: Secret, networks: Sequence[str] = LOOPBACK_ONLY, *, cluste
             _grant(users[-1], _CLUSTER_GRANTS)
     ET.indent(root)
     return ET.tostring(root, encoding="unicode") + "\n"
+
+
+def _default_profile(profile: ET.Element) -> None:
+    # Guards check columns that the server computes. Whoever may write those can write anything past the guards. It is
+    # forbidden to all, because an account could leave a profile of its own.
+    ET.SubElement(profile, _WRITES_COMPUTED).text = "0"
+    constraints = ET.SubElement(profile, "constraints")
+    ET.SubElement(ET.SubElement(constraints, _WRITES_COMPUTED), "const")
 
 
 def _console_profile(profile: ET.Element, *, cluster: bool) -> None:
