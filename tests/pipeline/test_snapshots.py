@@ -24,6 +24,7 @@ from tachograph.sinks.artifacts.errors import ArtifactExpiredError
 from tests.pipeline.faulty_agent import FAULTS, POINTERS, QUICK, SNAPSHOTS, agent, record_fault, rows, written
 from tests.pipeline.processes import Part, pipeline, wait_for
 from tests.processors.snapshots.test_plan import DAY, failure
+from tests.status_pages import free_ports, is_ready, samples
 
 pytestmark = [pytest.mark.stack, pytest.mark.timeout(300)]
 
@@ -43,6 +44,8 @@ def test_every_fault_leaves_snapshots_that_open(stack: Settings, tmp_path: Path)
     The step is killed while it works, and another group repeats everything: rows and artifacts stay what they are.
     """
     name, key = f"faulty-{uuid.uuid4().hex[:8]}", tmp_path / "capture.key"
+    port, _ = free_ports()
+    served = QUICK | {"TACHOGRAPH_SNAPSHOTS__HTTP_PORT": str(port)}
     snapshots = Part("snapshots", stack, tmp_path / "snapshots.log", **QUICK)
     with reader(stack) as database, pipeline(stack, tmp_path, **QUICK) as parts, snapshots:
         for trigger in FAULTS:
@@ -59,7 +62,7 @@ def test_every_fault_leaves_snapshots_that_open(stack: Settings, tmp_path: Path)
         assert [row[:2] for row in first] == SNAPSHOTS
         assert all(row[2] and row[3] and row[4] and row[5] and row[6] and row[7] is None for row in first)
 
-        again = Part("snapshots", stack, tmp_path / "again.log", TACHOGRAPH_SNAPSHOTS__GROUP_ID=name, **QUICK)
+        again = Part("snapshots", stack, tmp_path / "again.log", TACHOGRAPH_SNAPSHOTS__GROUP_ID=name, **served)
         topic = row_topic("snapshots")
         once = len(written(stack, topic, "rows.snapshots", name))
         with again:
@@ -68,6 +71,8 @@ def test_every_fault_leaves_snapshots_that_open(stack: Settings, tmp_path: Path)
                 again.log_tail,
                 again,
             )
+            wait_for(lambda: is_ready(port), again.log_tail, again)
+            assert samples(port)["tachograph_snapshots_captures_total", ("stored",)] >= len(SNAPSHOTS)
         values: dict[bytes, set[bytes]] = {}
         for source, _, value in written(stack, topic, "rows.snapshots", name):
             values.setdefault(source, set()).add(value)

@@ -1,60 +1,29 @@
 """Worker and sink, asked over HTTP while they work; and their logs, which hold nothing that was said."""
 
 import json
-import urllib.error
-import urllib.request
 from pathlib import Path
 
 import pytest
-from prometheus_client.parser import text_string_to_metric_families
 
-from tachograph.deploy.ports import choose_ports
-from tachograph.schemas.settings import LocalSettings, Settings
+from tachograph.schemas.settings import Settings
 from tachograph.schemas.topics import row_topic
 from tests.pipeline.processes import Part, pipeline, wait_for
 from tests.pipeline.records import mixed_records
 from tests.pipeline.test_exactly_once import send
+from tests.status_pages import free_ports, get, is_ready, samples, total
 
 pytestmark = pytest.mark.stack
 
 CANARY = "canary-of-the-status-test"
 
 
-def get(port: int, page: str) -> tuple[int, str]:
-    """Status and body; status 0 while nothing listens."""
-    try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}/{page}", timeout=15) as answer:
-            return answer.status, answer.read().decode()
-    except urllib.error.HTTPError as error:
-        with error:
-            return error.code, error.read().decode()
-    except urllib.error.URLError:
-        return 0, ""
-
-
-def samples(port: int) -> dict[tuple[str, tuple[str, ...]], float]:
-    """Every sample by name and label values."""
-    status, text = get(port, "metrics")
-    assert status == 200, text
-    return {
-        (sample.name, tuple(sample.labels.values())): sample.value
-        for family in text_string_to_metric_families(text)
-        for sample in family.samples
-    }
-
-
-def total(found: dict[tuple[str, tuple[str, ...]], float], name: str) -> float:
-    return sum(value for (sample, _), value in found.items() if sample == name)
-
-
 def wait_ready(port: int, *parts: Part) -> None:
-    wait_for(lambda: get(port, "readyz") == (200, "ok\n"), lambda: str(get(port, "readyz")), *parts)
+    wait_for(lambda: is_ready(port), lambda: str(get(port, "readyz")), *parts)
 
 
 def test_worker_and_sink_say_how_they_are(stack: Settings, tmp_path: Path) -> None:
     """Ready when they are; then counts, sizes, times, runs and lags that come down to nothing; and clean logs."""
-    ports = choose_ports(LocalSettings())
-    worker_port, sink_port = ports.kafka_port, ports.controller_port
+    worker_port, sink_port = free_ports()
     settings = {
         "TACHOGRAPH_WORKER__HTTP_PORT": str(worker_port),
         "TACHOGRAPH_SINK__HTTP_PORT": str(sink_port),

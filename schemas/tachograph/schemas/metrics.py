@@ -108,6 +108,50 @@ ALERTS_SENT: Final = Metric(
 ALERTS_WAITING: Final = Metric(
     "tachograph_alerts_waiting", MetricKind.GAUGE, "Alerts read and not yet delivered to all who hear of them."
 )
+ALERTS_LAG: Final = Metric(
+    "tachograph_alerts_lag",
+    MetricKind.GAUGE,
+    "Violations of a partition this process holds that are on the broker and not yet delivered.",
+    ("topic", "partition"),
+)
+SNAPSHOTS_CAPTURES: Final = Metric(
+    "tachograph_snapshots_captures",
+    MetricKind.COUNTER,
+    "Captures that a fault or a sample asked for: `stored`, or `missing` from the artifact store.",
+    ("outcome",),
+)
+SNAPSHOTS_LAG: Final = Metric(
+    "tachograph_snapshots_lag",
+    MetricKind.GAUGE,
+    "Messages of a partition this step holds that are on the broker and not yet looked at.",
+    ("topic", "partition"),
+)
+EVALUATORS_ANSWERS: Final = Metric(
+    "tachograph_evaluators_answers",
+    MetricKind.COUNTER,
+    "Events handed to a plug-in: `answered`, or why not (`timeout`, `overload`, `error`, `stopped`).",
+    ("plugin", "outcome"),
+)
+EVALUATORS_LAG: Final = Metric(
+    "tachograph_evaluators_lag",
+    MetricKind.GAUGE,
+    "Messages of a partition this process holds that are on the broker and not yet judged.",
+    ("topic", "partition"),
+)
+SLO_EVALUATIONS: Final = Metric(
+    "tachograph_slo_evaluations",
+    MetricKind.COUNTER,
+    "Evaluations of all objectives: `done`, or `failed` and tried again.",
+    ("outcome",),
+)
+SLO_EVALUATED: Final = Metric(
+    "tachograph_slo_evaluated_timestamp_seconds",
+    MetricKind.GAUGE,
+    "When objectives were last evaluated, in Unix time; 0 where another evaluator has been at work.",
+)
+SLO_REFUSED: Final = Metric(
+    "tachograph_slo_refused_objectives", MetricKind.GAUGE, "Objectives whose query ClickHouse refuses."
+)
 SPOOL_RECORDS: Final = Metric(
     "tachograph_spool_records", MetricKind.COUNTER, "Records by what became of them.", ("state",)
 )
@@ -139,6 +183,14 @@ METRICS: Final = (
     ALERTS_READ,
     ALERTS_SENT,
     ALERTS_WAITING,
+    ALERTS_LAG,
+    SNAPSHOTS_CAPTURES,
+    SNAPSHOTS_LAG,
+    EVALUATORS_ANSWERS,
+    EVALUATORS_LAG,
+    SLO_EVALUATIONS,
+    SLO_EVALUATED,
+    SLO_REFUSED,
     SPOOL_RECORDS,
     SPOOL_BYTES,
 )

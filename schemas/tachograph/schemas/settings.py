@@ -268,6 +268,12 @@ class EvaluateSettings(_Section):
     instance_id: str = ""
     """Static group membership of that process, as for the worker."""
 
+    http_port: Port = 0
+    """Port of ``/metrics``, ``/healthz`` and ``/readyz``. 0: off."""
+
+    http_host: str = "127.0.0.1"
+    """Address they are served on, as for the worker."""
+
 
 class JudgeSettings(_Section):
     """A judge model behind an OpenAI-compatible API. Off until it has an address and a model."""
@@ -305,6 +311,12 @@ class AlertSettings(_Section):
 
     session_timeout_s: Annotated[float, Field(ge=1)] = 10.0
     """Silence after which the broker gives the partitions to another."""
+
+    http_port: Port = 0
+    """Port of ``/metrics``, ``/healthz`` and ``/readyz``. 0: off."""
+
+    http_host: str = "127.0.0.1"
+    """Address they are served on, as for the worker."""
 
 
 class OtlpSettings(_Section):
@@ -376,6 +388,12 @@ class SloSettings(_Section):
     session_timeout_s: Annotated[float, Field(ge=1)] = 10.0
     """Silence after which another evaluator takes over."""
 
+    http_port: Port = 0
+    """Port of ``/metrics``, ``/healthz`` and ``/readyz``. 0: off."""
+
+    http_host: str = "127.0.0.1"
+    """Address they are served on, as for the worker."""
+
 
 class ArtifactSettings(_Section):
     """The artifact store: where blobs are, where keys are, how long blobs are kept."""
@@ -430,6 +448,12 @@ class SnapshotSettings(_Section):
     keep_one_in: dict[str, Annotated[int, Field(ge=0)]] = {}
     """Of the prompts that an agent's recorder offers as samples, how many are kept: 1 in N, by agent; 0 is none.
     ``*`` stands for every agent that is not named. Empty: every sample that is offered is kept."""
+
+    http_port: Port = 0
+    """Port of ``/metrics``, ``/healthz`` and ``/readyz``. 0: off."""
+
+    http_host: str = "127.0.0.1"
+    """Address they are served on, as for the worker."""
 
 
 class SealerSettings(_Section):

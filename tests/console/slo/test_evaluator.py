@@ -25,7 +25,10 @@ from tachograph.schemas.settings import Settings
 from tachograph.schemas.wire import Codec
 from tests.console.slo.evaluator_process import evaluator_process
 from tests.console.slo.simulation import DAY, HOUR, MINUTE, OBJECTIVE, START, Watch, steady
+from tests.sinks.proxy import Proxy
 from tests.sinks.running import eventually, is_stopped
+from tests.status_pages import free_ports, get, is_ready
+from tests.status_pages import samples as metrics_of
 
 pytestmark = pytest.mark.stack
 
@@ -274,3 +277,31 @@ def test_budget_on_the_command_line(place: Place, tmp_path: Path) -> None:
     unknown = tachograph("slo", "show", "nothing", home=home, TACHOGRAPH_SLO__FOLDER=str(tmp_path))
     assert unknown.returncode == 2
     assert "there are tool-success" in unknown.stderr
+
+
+def test_an_evaluator_says_how_it_is(place: Place) -> None:
+    """Ready while it evaluates or stands by; not while ClickHouse is away, which its metrics count."""
+    clickhouse, (port, other_port) = place.settings.clickhouse, free_ports()
+    objective, clock = outage(place), [START]
+    with Proxy(clickhouse.host, clickhouse.http_port) as proxy:
+        through = clickhouse.model_copy(update={"http_port": proxy.port})
+        slo = place.settings.slo.model_copy(update={"http_port": port})
+        served = replace(place, settings=place.settings.model_copy(update={"clickhouse": through, "slo": slo}))
+        with served.evaluating(objective, clock) as done:
+            eventually(lambda: bool(done) and is_ready(port), "an evaluation")
+            before = metrics_of(port)
+            assert before["tachograph_slo_evaluated_timestamp_seconds", ()] == START
+            proxy.close_door()
+            clock[0] = START + MINUTE
+            eventually(lambda: "objectives are not evaluated: " in get(port, "readyz")[1], "the sentence")
+            assert get(port, "healthz") == (200, "ok\n")
+            proxy.open_door()
+            eventually(lambda: len(done) > 1 and is_ready(port), "the evaluation after it")
+            found = metrics_of(port)
+            for outcome in ("done", "failed"):
+                name = "tachograph_slo_evaluations_total", (outcome,)
+                assert found[name] > before.get(name, 0)
+            slo = slo.model_copy(update={"http_port": other_port})
+            other = replace(served, settings=served.settings.model_copy(update={"slo": slo}))
+            with other.evaluating(objective, clock):
+                eventually(lambda: is_ready(other_port) and is_ready(port), "two members")

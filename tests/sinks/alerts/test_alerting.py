@@ -5,7 +5,7 @@ import threading
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import pytest
@@ -22,6 +22,7 @@ from tests.sinks.alerts.receiver import LoopbackReceiver, loopback_receiver
 from tests.sinks.alerts.samples import table, violation
 from tests.sinks.rows import CODEC
 from tests.sinks.running import eventually
+from tests.status_pages import free_ports, get, is_ready, samples, total
 
 pytestmark = pytest.mark.stack
 
@@ -212,3 +213,21 @@ def test_routes_decide_who_hears(desk: Desk) -> None:
             eventually(lambda: desk.committed() == 3, "the commit")
         assert [told(pager), told(chat)] == [["v2"], ["v1"]]
         assert json.loads(pager.heard[0].body)["route"] == "page"
+
+
+def test_alerting_says_how_it_is(desk: Desk) -> None:
+    """Ready once it is a member; then what was read and delivered is counted, and nothing waits."""
+    port, _ = free_ports()
+    alerts = desk.settings.alerts.model_copy(update={"http_port": port})
+    served = replace(desk, settings=desk.settings.model_copy(update={"alerts": alerts}))
+    with loopback_receiver() as remote, served.alerting(to(remote), KEY):
+        eventually(lambda: is_ready(port), "to be a member")
+        before = samples(port)
+        desk.report(1, 2, 3)
+        place = "tachograph_alerts_lag", ("0", desk.topic)
+        eventually(lambda: samples(port).get(place) == 0 and desk.committed() == 3, "to be done")
+        found = samples(port)
+        for name in ("tachograph_alerts_violations_total", "tachograph_alerts_deliveries_total"):
+            assert total(found, name) - total(before, name) == 3
+        assert total(found, "tachograph_alerts_waiting") == 0
+        assert get(port, "healthz") == (200, "ok\n")

@@ -12,13 +12,16 @@ from dataclasses import replace
 from typing import Any, Final
 
 from tachograph.console.database import QueryRefusedError, reader
+from tachograph.console.slo import metrics
 from tachograph.console.slo.alerting import Key, Transition, after, recovered, transitions
 from tachograph.console.slo.counting import Rows, observe_all, samples
 from tachograph.console.slo.lock import Lock
 from tachograph.console.slo.objective import Objective
 from tachograph.console.slo.publishing import TopicUnavailableError, Transitions
 from tachograph.schemas.errors import TachographError
+from tachograph.schemas.group_status import GroupStatus
 from tachograph.schemas.settings import Settings
+from tachograph.schemas.status_server import StatusServer
 from tachograph.schemas.topics import ViolationKind, violation_topic
 from tachograph.schemas.wire import Codec
 from tachograph.schemas.wire.registry import ConfluentRegistry
@@ -27,6 +30,8 @@ _log = logging.getLogger(__name__)
 
 SLO_TOPIC: Final = violation_topic(ViolationKind.SLO)
 _TRY_AGAIN_S: Final = 1.0
+_SILENT_S: Final = 300.0
+"""Time without asking for the lock after which the process counts as hung, and Kafka gives the lock away."""
 _LANDED: Final = """
 SELECT tenant_id, constraint_id, severity, argMax(verdict, (occurred_at, verdict)) AS last_verdict,
     toUnixTimestamp64Micro(max(occurred_at)) AS last_us
@@ -64,6 +69,7 @@ class Evaluation:
                 _with_samples(change, objective, database)
                 for change in transitions(objective, observations, self.firing, moment)
             ]
+        metrics.REFUSED.set(len(self._complained))
         return found
 
     def told(self, changes: Iterable[Transition]) -> None:
@@ -95,11 +101,16 @@ def run_evaluator(
     url = settings.schema_registry.url
     memory = Transitions(settings.kafka, topic, Codec(registry=ConfluentRegistry(url) if url else None))
     slo = settings.slo
-    with Lock(settings, topic) as lock:
+    status = GroupStatus("the evaluator of objectives", silent_s=_SILENT_S)
+    with (
+        StatusServer.at(slo.http_host, slo.http_port, status, setting="TACHOGRAPH_SLO__HTTP_PORT"),
+        Lock(settings, topic, status) as lock,
+    ):
         evaluation, last, remembered = Evaluation(objectives), 0, False
         while not stop.is_set():
+            status.go_round()
             if not lock.held():
-                remembered = False
+                remembered, status.trouble = False, None
                 continue
             moment = moment_of(clock(), slo.every_s, slo.lateness_s)
             if moment <= last and remembered:
@@ -120,15 +131,23 @@ def run_evaluator(
                     evaluation.told(changes)
             except TopicUnavailableError as error:
                 # What was taken of the last transitions is known only to the topic: read it again.
-                _log.warning("%s; trying again", error)
                 remembered = False
+                _failed(error, status)
                 stop.wait(_TRY_AGAIN_S)
             except TachographError as error:
-                _log.warning("%s; trying again", error)
+                _failed(error, status)
                 stop.wait(_TRY_AGAIN_S)
             else:
-                last = moment
+                last, status.trouble = moment, None
+                metrics.EVALUATIONS.labels("done").inc()
+                metrics.EVALUATED.set(clock())
                 evaluated(moment)
+
+
+def _failed(error: TachographError, status: GroupStatus) -> None:
+    _log.warning("%s; trying again", error)
+    metrics.EVALUATIONS.labels("failed").inc()
+    status.trouble = f"objectives are not evaluated: {error}"
 
 
 def landed(database: Rows) -> Iterator[dict[str, Any]]:

@@ -10,6 +10,7 @@ from typing import Any, Final, Self
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from tachograph.console.slo.publishing import TopicUnavailableError
+from tachograph.schemas.group_status import GroupStatus
 from tachograph.schemas.settings import Settings
 
 _log = logging.getLogger(__name__)
@@ -23,7 +24,7 @@ _REBALANCED: Final = frozenset(
 class Lock:
     """Membership of the group. Asking keeps it alive."""
 
-    def __init__(self, settings: Settings, topic: str) -> None:
+    def __init__(self, settings: Settings, topic: str, status: GroupStatus) -> None:
         slo = settings.slo
         session_ms = int(slo.session_timeout_s * 1000)
         configuration: dict[str, Any] = settings.kafka.client(
@@ -37,7 +38,7 @@ class Lock:
                 "partition.assignment.strategy": "range",
             }
         )
-        self._consumer = Consumer(configuration)
+        self._consumer = Consumer(configuration | status.client())
         self._place = TopicPartition(topic, 0)
         self._timeout_s = settings.kafka.request_timeout_ms / 1000
         self._mine = False

@@ -17,6 +17,7 @@ from confluent_kafka import Message as KafkaMessage
 
 from tachograph.processors.deadletters import Message
 from tachograph.processors.errors import NoEvaluatorsError, WorkerCrashedError
+from tachograph.processors.evaluate import metrics
 from tachograph.processors.evaluate.plugins import (
     EventEvaluator,
     PluginLimits,
@@ -32,12 +33,17 @@ from tachograph.processors.report import Report
 from tachograph.processors.violation_headers import violation_headers
 from tachograph.processors.violations import subject_of
 from tachograph.schemas.errors import WireError
+from tachograph.schemas.group_status import GroupStatus
 from tachograph.schemas.headers import Header, SourceCoordinates, stream_name
 from tachograph.schemas.settings import Settings
+from tachograph.schemas.status_server import StatusServer
 from tachograph.schemas.wire import Codec
 from tachograph.schemas.wire.registry import ConfluentRegistry
 
 _POLL_S: Final = 0.2
+_SILENT_S: Final = 1800.0
+"""Time without a round of the loop after which it counts as hung, and Kafka gives its partitions away. A batch may wait
+for as many slow answers as it has events."""
 _BATCH: Final = 64
 """Events judged between two commits: as many as are judged again after a crash."""
 _SLOTS: Final = 64
@@ -61,25 +67,35 @@ def run_evaluators(
             "no evaluator is on; set TACHOGRAPH_JUDGE__URL and TACHOGRAPH_JUDGE__MODEL for the judge that ships with "
             "the package, or install one that has an entry point in tachograph.evaluators"
         )
-    asyncio.run(_run(settings, stop, names or TopicNames(), found))
+    status, own = GroupStatus("the evaluators' process", silent_s=_SILENT_S, lag=metrics.LAG), settings.evaluate
+    with StatusServer.at(own.http_host, own.http_port, status, setting="TACHOGRAPH_EVALUATE__HTTP_PORT"):
+        asyncio.run(_run(settings, stop, names or TopicNames(), found, status))
 
 
-async def _run(settings: Settings, stop: threading.Event, names: TopicNames, plugins: Sequence[EventEvaluator]) -> None:
+async def _run(
+    settings: Settings,
+    stop: threading.Event,
+    names: TopicNames,
+    plugins: Sequence[EventEvaluator],
+    status: GroupStatus,
+) -> None:
     registry = settings.schema_registry.url
     codec = Codec(registry=None if registry is None else ConfluentRegistry(registry))
     answers: dict[tuple[str, int], PluginResult] = {}
 
     def deliver(result: PluginResult) -> None:
         answers[result.plugin, id(result.event)] = result
+        metrics.ANSWERS.labels(result.plugin, _outcome(result.reason)).inc()
 
     runner = PluginRunner(plugins, deliver, PluginLimits(queue=_BATCH))
     outputs = Outputs(settings)
-    consumer = Consumer(_configuration(settings), logger=log)
+    consumer = Consumer(_configuration(settings) | status.client(), logger=log)
     consumer.subscribe([names.events])
     await runner.start()
     log.info("evaluators: %s", ", ".join(plugin.name for plugin in plugins))
     try:
         while not stop.is_set():
+            status.go_round()
             batch = await asyncio.to_thread(consumer.consume, _BATCH, _POLL_S)
             events = [(message, event) for message in batch if (event := _event(message, codec)) is not None]
             for _, event in events:
@@ -97,6 +113,14 @@ async def _run(settings: Settings, stop: threading.Event, names: TopicNames, plu
         await runner.stop()
         consumer.close()
         outputs.close()
+
+
+def _outcome(reason: str | None) -> str:
+    """A word for why nothing is known, which begins the sentence that says so."""
+    if reason is None:
+        return "answered"
+    word, colon, _ = reason.partition(":")
+    return word if colon else "stopped"
 
 
 def _event(message: KafkaMessage, codec: Codec) -> dict[str, Any] | None:
@@ -167,7 +191,6 @@ def _configuration(settings: Settings) -> dict[str, Any]:
             "enable.auto.offset.store": False,
             # A judge that is turned on today judges from today on.
             "auto.offset.reset": "latest",
-            # A batch may wait for as many slow answers as it has events.
-            "max.poll.interval.ms": 1_800_000,
+            "max.poll.interval.ms": int(_SILENT_S * 1000),
         },
     )

@@ -19,6 +19,7 @@ from tachograph.processors.deadletters import Headers, Message
 from tachograph.processors.errors import WorkerCrashedError
 from tachograph.processors.names import TopicNames
 from tachograph.processors.outputs import Outputs
+from tachograph.processors.snapshots import metrics
 from tachograph.processors.snapshots.captures import CaptureIndex, read_part
 from tachograph.processors.snapshots.copier import SnapshotCopier
 from tachograph.processors.snapshots.reader import KafkaCaptures
@@ -28,8 +29,10 @@ from tachograph.processors.snapshots.retention import keep_retention
 from tachograph.processors.snapshots.rows import SLOTS, SnapshotOutput
 from tachograph.processors.violation_headers import violation_headers
 from tachograph.schemas.errors import WireError
+from tachograph.schemas.group_status import GroupStatus
 from tachograph.schemas.headers import Header, SourceCoordinates, stream_name
 from tachograph.schemas.settings import Settings
+from tachograph.schemas.status_server import StatusServer
 from tachograph.schemas.topics import CAPTURES
 from tachograph.schemas.wire import Codec
 from tachograph.schemas.wire.registry import ConfluentRegistry
@@ -40,6 +43,8 @@ __all__ = ["run_snapshots"]
 log = logging.getLogger(__name__)
 
 _POLL_S: Final = 0.2
+_SILENT_S: Final = 600.0
+"""Time without a round of the loop after which it counts as hung, and Kafka gives its partitions away."""
 _STREAM: Final = "#snapshots"
 """What the streams of this step are called: the topic read, and this."""
 
@@ -51,10 +56,15 @@ def run_snapshots(
     settings: Settings, *, stop: threading.Event, names: TopicNames | None = None, store: ArtifactStore | None = None
 ) -> None:
     """Run until ``stop`` is set; then finish the batch and leave the group."""
-    asyncio.run(_run(settings, stop, names or TopicNames(), store or open_store(settings, create_keys=True)))
+    opened = store or open_store(settings, create_keys=True)
+    status, own = GroupStatus("the snapshot step", silent_s=_SILENT_S, lag=metrics.LAG), settings.snapshots
+    with StatusServer.at(own.http_host, own.http_port, status, setting="TACHOGRAPH_SNAPSHOTS__HTTP_PORT"):
+        asyncio.run(_run(settings, stop, names or TopicNames(), opened, status))
 
 
-async def _run(settings: Settings, stop: threading.Event, names: TopicNames, store: ArtifactStore) -> None:
+async def _run(
+    settings: Settings, stop: threading.Event, names: TopicNames, store: ArtifactStore, status: GroupStatus
+) -> None:
     registry = settings.schema_registry.url
     codec = Codec(registry=None if registry is None else ConfluentRegistry(registry))
     captures_topic = names.output(CAPTURES.name)
@@ -62,7 +72,7 @@ async def _run(settings: Settings, stop: threading.Event, names: TopicNames, sto
     captures = KafkaCaptures(settings, captures_topic, index)
     copier = SnapshotCopier(captures, index, store, settings.snapshots)
     outputs = Outputs(settings)
-    consumer = Consumer(_configuration(settings), logger=log)
+    consumer = Consumer(_configuration(settings) | status.client(), logger=log)
     consumer.subscribe([names.events, captures_topic])
     log.info("snapshots: reading %s and %s", names.events, captures_topic)
     first = TopicPartition(names.events, 0)
@@ -76,10 +86,14 @@ async def _run(settings: Settings, stop: threading.Event, names: TopicNames, sto
     )
     try:
         while not stop.is_set():
+            status.go_round()
             batch = await asyncio.to_thread(consumer.consume, settings.snapshots.batch_size, _POLL_S)
             asked = [item for message in batch if (item := _asked(message, names.events, codec, settings)) is not None]
             requests = [request for _, _, wanted in asked for request in wanted]
-            answers = iter(await copier.copy(requests))
+            copied = await copier.copy(requests)
+            for outputs_of_one in copied:
+                metrics.CAPTURES.labels(_outcome(outputs_of_one)).inc()
+            answers = iter(copied)
             messages = [message for item in asked for message in _messages(item, answers, names, codec)]
             await outputs.store(messages)
             _commit(consumer, batch)
@@ -136,6 +150,10 @@ def _messages(asked: Asked, answers: Any, names: TopicNames, codec: Codec) -> li
     return messages
 
 
+def _outcome(outputs: Sequence[SnapshotOutput]) -> str:
+    return "missing" if any(output.schema == "rows.violations" for output in outputs) else "stored"
+
+
 def _headers(output: SnapshotOutput) -> Headers:
     return [*violation_headers(output.row)] if output.schema == "rows.violations" else []
 
@@ -168,7 +186,7 @@ def _configuration(settings: Settings) -> dict[str, Any]:
             "auto.offset.reset": "earliest",
             "session.timeout.ms": session_ms,
             "heartbeat.interval.ms": max(session_ms // 4, 100),
-            "max.poll.interval.ms": max(session_ms, 600_000),
+            "max.poll.interval.ms": max(session_ms, int(_SILENT_S * 1000)),
             "fetch.wait.max.ms": 100,
             # A batch is small and rare; what is fetched ahead and thrown away at a rebalance should be too.
             "queued.max.messages.kbytes": 32_768,

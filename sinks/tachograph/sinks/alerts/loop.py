@@ -11,7 +11,9 @@ from confluent_kafka import Consumer, KafkaException, Message, TopicPartition
 from confluent_kafka.admin import AdminClient
 
 from tachograph.schemas.errors import RegistryError, WireError
+from tachograph.schemas.group_status import GroupStatus
 from tachograph.schemas.settings import Settings
+from tachograph.schemas.status_server import StatusServer
 from tachograph.schemas.topics import DLQ, VIOLATIONS
 from tachograph.schemas.wire import Codec
 from tachograph.schemas.wire.registry import ConfluentRegistry
@@ -38,7 +40,10 @@ READ_AT_ONCE: Final = 500
 FAREWELL_S: Final = 15.0
 """How long a stop waits for deliveries that are under way. What does not end by then is delivered again later."""
 REJOIN_S: Final = 1.0
+SILENT_S: Final = 300.0
+"""Time without a round of the loop after which it counts as hung, and Kafka gives its partitions away."""
 _ROW: Final = "rows.violations"
+_FULL: Final = "as many alerts wait as may (alerts.max_waiting): nothing is read until receivers take some"
 ALERT_TOPICS: Final = tuple(topic.name for topic in VIOLATIONS)
 
 
@@ -57,15 +62,19 @@ def run_alerts(
     receivers = {receiver.name: open_receiver(receiver, variables) for receiver in table.receivers}
     _require_topics(settings, topics, stop)
     letters = DeadLetters(settings.kafka, dead_letter_topic)
-    while not stop.is_set():
-        member = _Member(settings, table, receivers=receivers, letters=letters, topics=topics, clock=clock)
-        try:
-            member.run(stop)
-        except (TransientError, RegistryError) as error:
-            _log.warning("%s; joining anew in %.0f s", error, REJOIN_S)
-            stop.wait(REJOIN_S)
-        finally:
-            member.leave()
+    status, own = GroupStatus("alerting", silent_s=SILENT_S, lag=metrics.LAG), settings.alerts
+    with StatusServer.at(own.http_host, own.http_port, status, setting="TACHOGRAPH_ALERTS__HTTP_PORT"):
+        while not stop.is_set():
+            member = _Member(
+                settings, table, receivers=receivers, letters=letters, topics=topics, clock=clock, status=status
+            )
+            try:
+                member.run(stop)
+            except (TransientError, RegistryError) as error:
+                _log.warning("%s; joining anew in %.0f s", error, REJOIN_S)
+                stop.wait(REJOIN_S)
+            finally:
+                member.leave()
 
 
 class _Member:
@@ -80,23 +89,26 @@ class _Member:
         letters: DeadLetters,
         topics: Sequence[str],
         clock: Callable[[], float],
+        status: GroupStatus,
     ) -> None:
         url = settings.schema_registry.url
         self._codec = Codec(registry=ConfluentRegistry(url) if url else None)
         self._table = table
         self._letters = letters
         self._clock = clock
+        self._status = status
         self._dispatcher = Dispatcher(table, max_waiting=settings.alerts.max_waiting)
         self._couriers = Couriers(receivers, clock)
         self._messages: dict[Place, Message] = {}
         self._committed: dict[tuple[str, int], int] = {}
         self._paused = False
-        self._consumer = Consumer(_configuration(settings))
+        self._consumer = Consumer(_configuration(settings) | status.client())
         self._consumer.subscribe(list(topics), on_assign=_assigned, on_revoke=self._revoked, on_lost=self._revoked)
 
     def run(self, stop: threading.Event) -> None:
         """Read, send, commit; then let what is under way end."""
         while not stop.is_set():
+            self._status.go_round()
             self._read()
             self._send()
             self._collect(0)
@@ -116,6 +128,7 @@ class _Member:
             act = self._consumer.resume if self._paused else self._consumer.pause
             act(self._consumer.assignment())
             self._paused = not self._paused
+            self._status.trouble = _FULL if self._paused else None
         wait = min(POLL_S, max(0.0, self._dispatcher.next_at(self._clock()) - self._clock()))
         for message in self._consumer.consume(READ_AT_ONCE, max(wait, 0.001)):
             error = message.error()
@@ -223,6 +236,7 @@ def _configuration(settings: Settings) -> dict[str, Any]:
             "auto.offset.reset": "earliest",
             "partition.assignment.strategy": "cooperative-sticky",
             "session.timeout.ms": session_ms,
+            "max.poll.interval.ms": max(session_ms, int(SILENT_S * 1000)),
             "heartbeat.interval.ms": max(session_ms // 4, 100),
             "fetch.wait.max.ms": 100,
         },
