@@ -25,6 +25,8 @@ LISTED = yaml.safe_load((BASE / "kustomization.yaml").read_text(encoding="utf-8"
 OBJECTS: list[dict[str, Any]] = [
     each for name in LISTED for each in yaml.safe_load_all((BASE / name).read_text(encoding="utf-8"))
 ]
+SERVED = {name for name, section in Settings() if hasattr(section, "http_host")}
+"""Settings of the processes that have a port for their health pages."""
 Container = dict[str, Any]
 
 
@@ -198,13 +200,15 @@ def test_labels_lead_to_the_pods(name: str) -> None:
 
 
 def test_probes_ask_where_the_process_answers() -> None:
-    """Worker, sink and sealer serve health pages at the port that is set for them, and services lead there."""
-    for name in ("worker", "sink", "sealer"):
+    """All but the console serve health pages at the port that is set for them, and services lead there."""
+    sections = {name: "EVALUATE" if name == "evaluators" else name.upper() for name in LASTING if name != "console"}
+    assert {section.lower() for section in sections.values()} == SERVED
+    for name, section in sections.items():
         (container,) = pod(LASTING[name])["containers"]
         own = variables(container)
         (port,) = container["ports"]
-        assert port["containerPort"] == int(own[f"TACHOGRAPH_{name.upper()}__HTTP_PORT"])
-        assert own[f"TACHOGRAPH_{name.upper()}__HTTP_HOST"] == "0.0.0.0"  # noqa: S104 - inside the pod's own network
+        assert port["containerPort"] == int(own[f"TACHOGRAPH_{section}__HTTP_PORT"])
+        assert own[f"TACHOGRAPH_{section}__HTTP_HOST"] == "0.0.0.0"  # noqa: S104 - inside the pod's own network
         asked = {kind: container[f"{kind}Probe"]["httpGet"] for kind in ("startup", "liveness", "readiness")}
         assert {kind: get["path"] for kind, get in asked.items()} == {
             "startup": "/healthz",

@@ -14,7 +14,7 @@ def processes() -> list[Panel]:
     return [
         Panel(
             title="Processes that answer",
-            says="Worker, sink and sealer, by Prometheus' own look at them.",
+            says="Every process that serves metrics, by Prometheus' own look at them.",
             kind="timeseries",
             promql={"sum by (job) (up{job=~'tachograph.*'})": "{{job}}"},
         ),
