@@ -52,6 +52,32 @@ def test_what_is_stored_is_listed_read_and_verified(home: Path) -> None:
     assert "not those that were written" in json.loads(damaged.stdout)[0]["result"]
 
 
+def test_the_first_digits_of_an_id_are_enough(home: Path) -> None:
+    """As the listing shows them, on one line each; digits that two have, or none, are said to be so."""
+    entries = [stored(home, CANARY + bytes([number])) for number in range(20)]
+    first = entries[0].artifact_id
+    listed = artifacts("ls").stdout.splitlines()
+    assert len(listed) == 1 + len(entries)
+    assert any(line.startswith(f"{first[:8]} ") for line in listed)
+    assert artifacts("get", first[:12]).stdout_bytes == CANARY + b"\0"
+    [verified] = json.loads(artifacts("verify", first[:8], "--json").stdout)
+    assert (verified["artifact_id"], verified["result"]) == (first, "ok")
+    assert "64 hexadecimal digits" in str(artifacts("get", first[:7]).exception)
+    assert "no artifact whose id begins so" in str(artifacts("get", "f" * 12).exception)
+
+
+def test_a_bit_that_flips_on_the_disk_is_told_when_read(home: Path) -> None:
+    """Whichever it is: nothing is written to stdout, and the exit code says that something is wrong."""
+    entry = stored(home, CANARY)
+    path = home / "artifacts" / entry.path
+    sealed = path.read_bytes()
+    for place in range(len(sealed)):
+        path.write_bytes(sealed[:place] + bytes([sealed[place] ^ 1 << place % 8]) + sealed[place + 1 :])
+        read = artifacts("get", entry.artifact_id)
+        assert (read.exit_code, read.stdout_bytes) == (1, b"")
+        assert "not those that were written" in str(read.exception)
+
+
 def test_snapshots_go_when_the_policy_says_and_manifests_stay_longer(
     home: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

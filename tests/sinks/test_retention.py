@@ -183,6 +183,9 @@ def test_the_command_prints_what_it_found(stack: Settings) -> None:
     shown = tachograph(stack.home, "report", "--json")
     assert shown.returncode == 0, shown.stderr
     assert {"tables", "kept_runs"} == json.loads(shown.stdout).keys()
+    table = tachograph(stack.home, "report").stdout
+    assert re.search(r"^agent_steps +(standard|protected) +(180|for good) ", table, re.MULTILINE)
+    assert not re.search(r"\d\d:\d\d", table), "what is kept by days is told in days"
     assert tachograph(stack.home, "apply", "--dry-run").returncode == 0
     unknown = tachograph(stack.home, "hold", "nobody-ran-this", "--incident", "INC-5")
     assert unknown.returncode == 2

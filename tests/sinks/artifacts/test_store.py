@@ -31,7 +31,7 @@ from tachograph.sinks.artifacts.errors import (
     WrongKeyError,
 )
 from tachograph.sinks.artifacts.objects import opened
-from tachograph.sinks.artifacts.paths import checked
+from tachograph.sinks.artifacts.paths import checked, entry_path
 from tachograph.sinks.artifacts.sealed import AGENT_VERSION, SealingKey
 from tests.sinks.artifacts.s3 import BUCKET, endpoint
 
@@ -114,7 +114,7 @@ def test_damage_and_absence_have_their_own_errors(objects: Objects, store: Artif
     async def check() -> None:
         entry, other = await put(store), await put(store, b"other")
         sealed = await store.sealed(entry)
-        await objects.put(entry.path, sealed[:-1] + b"x")
+        await objects.put(entry.path, sealed[:-1] + bytes([sealed[-1] ^ 1]))
         with pytest.raises(ArtifactDamagedError, match="not those that were written"):
             await store.get("acme", entry.artifact_id)
         await objects.put(entry.path, await store.sealed(other))
@@ -230,6 +230,23 @@ def test_a_link_out_of_the_store_is_refused(tmp_path: Path, link: str) -> None:
     with pytest.raises(UnsafePathError, match="symbolic link"):
         asyncio.run(put(ArtifactStore(opened("", tmp_path / "store"), OneKey())))
     assert list(outside.iterdir()) == []
+
+
+@pytest.mark.parametrize("what", ["path", "entry"])
+def test_a_link_is_neither_read_nor_followed_for_removal(tmp_path: Path, what: str) -> None:
+    """A blob or an entry that somebody replaced by a link: what lies behind it is not read, and stays."""
+    root, outside = tmp_path / "store", tmp_path / "outside"
+    store = ArtifactStore(opened("", root), OneKey())
+    entry = asyncio.run(put(store))
+    inside = root / (entry.path if what == "path" else entry_path("acme", entry.artifact_id))
+    inside.rename(outside)
+    inside.symlink_to(outside)
+    kept = outside.read_bytes()
+    with pytest.raises(UnsafePathError, match="symbolic link"):
+        asyncio.run(store.get("acme", entry.artifact_id))
+    with pytest.raises(UnsafePathError, match="symbolic link"):
+        asyncio.run(store.expire(entry, NOW))
+    assert outside.read_bytes() == kept
 
 
 @pytest.mark.parametrize(

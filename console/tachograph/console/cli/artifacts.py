@@ -4,12 +4,13 @@ import asyncio
 import dataclasses
 import sys
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
 
 from tachograph.console.cli import artifact_removal
 from tachograph.console.cli.output import JsonFlag, note, print_json, print_table
+from tachograph.schemas.errors import ConfigError
 from tachograph.schemas.settings import Settings, load_settings
 from tachograph.sinks.artifacts import ArtifactStore, Content, Entry, State, open_store
 from tachograph.sinks.artifacts.agent_files import open_agent_artifact
@@ -19,7 +20,11 @@ from tachograph.sinks.artifacts.errors import ArtifactDamagedError, ArtifactMiss
 from tachograph.sinks.artifacts.keys import read_key_file
 
 Tenant = Annotated[str, typer.Option("--tenant", help="Whose artifacts. [default: the tenant_id setting]")]
-ArtifactId = Annotated[str, typer.Argument(help="Id of the artifact, 64 hexadecimal digits.")]
+ArtifactId = Annotated[str, typer.Argument(help="Id of the artifact, or its first digits (8 or more).")]
+
+ID_DIGITS: Final = 64
+SHOWN_DIGITS: Final = 8
+"""Digits of an id in a table: the whole would tear every line of it. Fewer name no artifact."""
 
 
 def register(app: typer.Typer) -> None:
@@ -40,8 +45,9 @@ def ls(*, tenant: Tenant = "", as_json: JsonFlag = False) -> None:
     if as_json:
         print_json(rows)
     elif rows:
-        columns = ["artifact_id", "state", "kind", "run_id", "size_bytes", "created_at", "retention"]
-        print_table(columns, [[row[column] for column in columns] for row in rows])
+        columns = ["artifact", "state", "kind", "run", "bytes", "stored"]
+        print_table(columns, [_line(entry, row) for entry, row in zip(found, rows, strict=True)])
+        note("the first digits of an id are enough for `get` and `verify`; --json has all of them")
     else:
         note("no artifacts yet: a fault of an agent makes some")
 
@@ -75,7 +81,9 @@ def get(
 
 
 def verify(
-    artifact_id: Annotated[str, typer.Argument(help="Id of one artifact. [default: all of the tenant]")] = "",
+    artifact_id: Annotated[
+        str, typer.Argument(help="Id of one artifact, or its first digits. [default: all of the tenant]")
+    ] = "",
     *,
     tenant: Tenant = "",
     as_json: JsonFlag = False,
@@ -87,7 +95,8 @@ def verify(
     if as_json:
         print_json(results)
     else:
-        print_table(["artifact_id", "state", "result"], [[*row.values()] for row in results])
+        shorter = [[row["artifact_id"][:SHOWN_DIGITS], row["state"], row["result"]] for row in results]
+        print_table(["artifact", "state", "result"], shorter)
     damaged = sum(row["result"] not in {"ok", "removed"} for row in results)
     note(f"{len(results)} artifacts, {damaged} damaged")
     if damaged:
@@ -108,6 +117,7 @@ async def content_of(settings: Settings, tenant: str, artifact_id: str, workspac
     """An artifact from the store, or from the folder of an agent's workspace."""
     store = open_store(settings)
     try:
+        artifact_id = await _whole_id(store, tenant, artifact_id)
         entry = await store.entry(tenant, artifact_id)
     except ArtifactMissingError:
         found = open_agent_artifact(workspace, artifact_id)
@@ -118,7 +128,8 @@ async def content_of(settings: Settings, tenant: str, artifact_id: str, workspac
 
 
 async def _verified(store: ArtifactStore, tenant: str, artifact_id: str) -> list[dict[str, str]]:
-    entries = [await store.entry(tenant, artifact_id)] if artifact_id else await _entries(store, tenant)
+    named = artifact_id and await _whole_id(store, tenant, artifact_id)
+    entries = [await store.entry(tenant, named)] if named else await _entries(store, tenant)
     results = []
     for entry in entries:
         result = "ok" if entry.state is State.STORED else "removed"
@@ -129,6 +140,26 @@ async def _verified(store: ArtifactStore, tenant: str, artifact_id: str) -> list
                 result = str(error)
         results.append({"artifact_id": entry.artifact_id, "state": entry.state.value, "result": result})
     return results
+
+
+async def _whole_id(store: ArtifactStore, tenant: str, digits: str) -> str:
+    """The id that begins so. Fewer digits are left as they are: the store says what is wrong with them."""
+    if not SHOWN_DIGITS <= len(digits) < ID_DIGITS:
+        return digits
+    begin_so = [entry.artifact_id for entry in await _entries(store, tenant) if entry.artifact_id.startswith(digits)]
+    if len(begin_so) > 1:
+        raise ConfigError(f"{len(begin_so)} artifacts begin with {digits}: give more digits of the id")
+    if not begin_so:
+        raise ArtifactMissingError(
+            f"tenant {tenant} has no artifact whose id begins so; `tachograph artifacts ls` lists what there is"
+        )
+    return begin_so[0]
+
+
+def _line(entry: Entry, row: dict[str, Any]) -> list[Any]:
+    stored = from_micros(entry.created_at).strftime("%Y-%m-%d %H:%M:%SZ")
+    first = entry.artifact_id[:SHOWN_DIGITS]
+    return [first, row["state"], row["kind"], row["run_id"], entry.size_bytes, stored]
 
 
 def shown(entry: Entry) -> dict[str, Any]:

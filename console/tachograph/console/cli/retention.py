@@ -2,6 +2,7 @@
 
 import dataclasses
 import getpass
+from datetime import datetime
 from typing import Annotated
 
 import typer
@@ -31,8 +32,10 @@ def report(*, as_json: JsonFlag = False) -> None:
     if as_json:
         print_json({"tables": shares, "kept_runs": found.kept_runs})
         return
-    columns = ["table", "keeping", "days", "rows", "bytes", "oldest", "next_expiry", "overdue", "unmarked"]
-    print_table(columns, [[_shown(name, share[name]) for name in columns] for share in shares])
+    columns = {"table": "table", "keeping": "class", "days": "days", "rows": "rows", "bytes": "bytes"}
+    columns |= {"oldest": "oldest", "next_expiry": "first goes"}
+    columns |= {name: name for name in ("overdue", "unmarked") if any(share[name] for share in shares)}
+    print_table([*columns.values()], [[_shown(name, share[name]) for name in columns] for share in shares])
     OUT.print()
     print_table(["runs kept for good", "runs"], list(found.kept_runs.items()))
     note("bytes are the table's size on disk, divided by rows; `tachograph artifacts ls` shows the artifacts'")
@@ -89,4 +92,5 @@ def hold(
 def _shown(name: str, value: object) -> object:
     if value is None:
         return "for good" if name == "days" else "-"
-    return str(value)[:19] if name in {"oldest", "next_expiry"} else value
+    # Retention counts in days, and ClickHouse removes rows once a day.
+    return value.strftime("%Y-%m-%d") if isinstance(value, datetime) else value
