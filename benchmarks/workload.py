@@ -49,6 +49,16 @@ def tool_call_rows(count: int, partitions: int) -> Iterator[tuple[int, bytes, li
         yield partition, codec.encode(f"rows.{table}", row), [(Header.SOURCE.value, source)]
 
 
+def event_rows(count: int, partitions: int) -> Iterator[tuple[int, bytes, list[tuple[str, bytes]]]]:
+    """As :func:`tool_call_rows`, of events of about 2 KB."""
+    codec = Codec()
+    for number, (_, value) in enumerate(decision_events(count, count // 100)):
+        rows = dict(ROWS_BY_TYPE["DecisionEvent"](codec.decode(value).record, 1_700_000_000_000_000))
+        partition, offset = number % partitions, number // partitions
+        source = SourceCoordinates(offset, 0, stream_name(EVENTS.name, partition)).to_bytes()
+        yield partition, codec.encode("rows.decision_events", rows["decision_events"]), [(Header.SOURCE.value, source)]
+
+
 def load(settings: Settings, topic: str, messages: Iterable[dict[str, Any]]) -> int:
     """Produce all messages and wait for the broker."""
     producer = Producer(
