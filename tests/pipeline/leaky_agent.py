@@ -179,6 +179,7 @@ class LeakyAgent:
                 value=True,
                 step_id=secret,
                 metadata=self.metadata,
+                record_id=secret,
             )
 
     def _actions(self, run: Run) -> None:

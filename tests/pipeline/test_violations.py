@@ -55,7 +55,7 @@ def publish(settings: Settings, rows: list[dict[str, Any]]) -> None:
 def running(command: list[str], settings: Settings) -> Iterator["subprocess.Popen[str]"]:
     process = subprocess.Popen(
         [sys.executable, *command],
-        env=os.environ | {"TACHOGRAPH_HOME": str(settings.home)},
+        env=os.environ | {"TACHOGRAPH_HOME": str(settings.home), "COLUMNS": "200"},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -134,7 +134,10 @@ def test_what_is_no_violation_is_passed_over(servers: Settings) -> None:
 
 
 def test_the_alerting_consumer_of_the_examples(stack: Settings) -> None:
-    """Under thirty lines, and it delivers what is bad enough, and after a restart what came meanwhile, once."""
+    """Under thirty lines, and it delivers what is bad enough, and after a restart what came meanwhile.
+
+    Its last alert may come again: Ctrl-C may fall between the line and the offset.
+    """
     assert len(EXAMPLE.read_text().splitlines()) < 30
     group = f"alerts-{uuid.uuid4().hex[:8]}"
     rows = [violation(group, number, severity="warn" if number == 1 else "critical") for number in range(3)]
@@ -142,7 +145,7 @@ def test_the_alerting_consumer_of_the_examples(stack: Settings) -> None:
     assert alerts(stack, group, rows[-1:]) == [f"{group}-0", f"{group}-2"]
     later = violation(group, 3)
     publish(stack, [later])
-    assert alerts(stack, group, [later]) == [f"{group}-3"]
+    assert alerts(stack, group, [later]) in ([f"{group}-3"], [f"{group}-2", f"{group}-3"])
 
 
 def alerts(settings: Settings, group: str, until: list[dict[str, Any]]) -> list[str]:

@@ -165,6 +165,7 @@ def test_a_whole_run_record_by_record() -> None:
                 "value": True,
                 "weight": None,
                 "metadata": {},
+                "record_id": None,
             },
         ),
         KeptRecord(

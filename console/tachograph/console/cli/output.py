@@ -8,10 +8,10 @@ import sys
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Final
 
 import typer
-from rich.console import Console
+from rich.console import Console, ConsoleDimensions
 from rich.table import Table
 from rich.text import Text
 
@@ -30,7 +30,23 @@ GAP = 2
 _STYLES = {"good": "green", "warn": "yellow", "bad": "red"}
 """Colours of words such as ``failed``, on a terminal that shows colours. The word says it, too."""
 
-OUT = Console(highlight=False, width=None if sys.stdout.isatty() or "COLUMNS" in os.environ else PIPE_WIDTH)
+
+class _Output(Console):
+    """As wide as COLUMNS says, or the terminal; a pipe has room. Asked each time, for terminals change."""
+
+    @property
+    def size(self) -> ConsoleDimensions:
+        columns, known = os.environ.get("COLUMNS", ""), super().size
+        if columns.isdigit():
+            return ConsoleDimensions(int(columns), known.height)
+        return known if sys.stdout.isatty() else ConsoleDimensions(PIPE_WIDTH, known.height)
+
+    @size.setter
+    def size(self, new: tuple[int, int]) -> None:
+        self._width, self._height = new
+
+
+OUT: Final = _Output(highlight=False)
 """Data. Pipe it."""
 
 ERR = Console(stderr=True, highlight=False)
