@@ -2,6 +2,8 @@
 
 import asyncio
 import dataclasses
+import hashlib
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -31,7 +33,7 @@ from tachograph.sinks.artifacts.errors import (
     WrongKeyError,
 )
 from tachograph.sinks.artifacts.objects import opened
-from tachograph.sinks.artifacts.paths import checked, entry_path
+from tachograph.sinks.artifacts.paths import checked, entry_path, subject_path
 from tachograph.sinks.artifacts.sealed import AGENT_VERSION, SealingKey
 from tests.sinks.artifacts.s3 import BUCKET, endpoint
 
@@ -93,6 +95,42 @@ def test_names_tell_nothing_and_are_shared_with_nobody(objects: Objects) -> None
         entries = [await put(one), await put(one, subject="run:2"), await put(other, tenant_id="else")]
         assert len({entry.artifact_id for entry in entries}) == 3
         assert not any("run:1" in path for path in objects.paths("tenants"))
+
+    asyncio.run(check())
+
+
+def test_names_need_the_tenant_s_key() -> None:
+    """Who guesses a content or a subject cannot tell by a name whether it is here: each key gives its own."""
+    one, other = OneKey(7).of("acme"), OneKey(8).of("acme")
+    assert one.artifact_name("subject", CANARY) != other.artifact_name("subject", CANARY)
+    assert one.subject_name("run:1") != other.subject_name("run:1")
+
+
+def test_a_subject_s_data_key_is_random() -> None:
+    """Nobody who has the tenant's key and the content makes it again: what destroyed it destroyed the content."""
+
+    async def sealed(subject: str) -> bytes:
+        store = ArtifactStore(Objects(MemoryStore()), OneKey())
+        return await store.sealed(await put(store, subject=subject))
+
+    key_ids = {asyncio.run(sealed(subject))[1:9] for subject in ("run:1", "run:1", "run:2")}
+    assert len(key_ids) == 3
+
+
+def test_other_content_under_an_artifact_s_name_is_noticed(objects: Objects, store: ArtifactStore) -> None:
+    """Also where somebody with the tenant's key sealed it and changed the entry to fit."""
+
+    async def check() -> None:
+        entry = await put(store)
+        held = await objects.get(subject_path("acme", entry.subject_name))
+        assert held is not None
+        data_key = OneKey().of("acme").unwrap(bytes.fromhex(json.loads(held)["wrapped"]), entry.subject_name)
+        forged = SealingKey(data_key).seal(b"something else", entry.artifact_id)
+        changed = dataclasses.replace(entry, hash=hashlib.sha256(forged).hexdigest())
+        await objects.put(entry.path, forged)
+        await objects.put(entry_path("acme", entry.artifact_id), changed.to_bytes())
+        with pytest.raises(ArtifactDamagedError, match="somebody put it there"):
+            await store.get("acme", entry.artifact_id)
 
     asyncio.run(check())
 
