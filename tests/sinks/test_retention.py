@@ -1,5 +1,6 @@
 """How long rows are kept: the classes of the contract, as ClickHouse enforces them."""
 
+import asyncio
 import json
 import os
 import re
@@ -14,11 +15,13 @@ from uuid import uuid4
 import pytest
 from clickhouse_connect.driver.client import Client
 
-from tachograph.console.database import reader
+from tachograph.console.database import Reader, reader
+from tachograph.console.kept_artifacts import protect_kept
 from tachograph.console.retention import RetentionReport, Share, retention_report
 from tachograph.schemas import retention
 from tachograph.schemas.retention import KeepReason
 from tachograph.schemas.settings import Settings
+from tachograph.sinks.artifacts import Entry, open_store
 from tachograph.sinks.clickhouse.client import connect
 from tachograph.sinks.clickhouse.kept_runs import MARKED_TABLES, keep_run, mark_kept_rows
 from tests.sinks.conftest import Place
@@ -190,3 +193,24 @@ def test_the_command_prints_what_it_found(stack: Settings) -> None:
     unknown = tachograph(stack.home, "hold", "nobody-ran-this", "--incident", "INC-5")
     assert unknown.returncode == 2
     assert "tachograph runs" in unknown.stderr
+
+
+def test_the_bytes_of_a_kept_run_are_protected(stack: Settings, tmp_path: Path) -> None:
+    """Those of other runs keep their class, and so do those of a run of the same name of another tenant."""
+    run, tenant = f"kept-{uuid4().hex[:8]}", f"t{uuid4().hex[:8]}"
+    settings = stack.model_copy(update={"home": tmp_path})
+    store = open_store(settings, create_keys=True)
+    keep_run(stack.clickhouse, tenant_id=tenant, run_id=run, incident="INC-9", kept_by="operator")
+
+    async def put(of: str, name: str) -> Entry:
+        return await store.put(name.encode(), tenant_id=of, subject=name, created_at=1, record={"run_id": name})
+
+    async def classes(database: Reader) -> list[str]:
+        entries = [await put(tenant, run), await put(tenant, "another"), await put("elsewhere", run)]
+        assert await protect_kept(store, database, dry_run=True) == 1
+        assert await protect_kept(store, database) == 1
+        assert await protect_kept(store, database) == 0
+        return [(await store.entry(entry.tenant_id, entry.artifact_id)).retention.value for entry in entries]
+
+    with reader(stack) as database:
+        assert asyncio.run(classes(database)) == ["protected", "short", "short"]

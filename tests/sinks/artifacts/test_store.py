@@ -389,3 +389,21 @@ def test_the_package_exports_what_it_promises() -> None:
     """A short, sorted list; the rest is reached by full path."""
     assert package.__all__ == sorted(package.__all__, key=lambda name: (not name[0].isupper(), name))
     assert all(hasattr(package, name) for name in package.__all__)
+
+
+def test_what_is_protected_outlives_what_is_short(store: ArtifactStore) -> None:
+    """Bytes of a run that is kept go when those of class ``protected`` do; what is gone is not protected again."""
+    settings = ArtifactSettings()
+
+    async def work() -> None:
+        kept, other = await put(store), await put(store, b"other")
+        assert await store.protect(kept)
+        assert not await store.protect(kept), "it is already"
+        later = NOW + 15 * DAY
+        assert [entry.artifact_id for entry in await store.due(later, settings)] == [other.artifact_id]
+        assert await store.get("acme", kept.artifact_id) == CANARY
+        await store.expire(other, later)
+        assert not await store.protect(other)
+        assert kept.artifact_id in [entry.artifact_id for entry in await store.due(NOW + 730 * DAY, settings)]
+
+    asyncio.run(work())

@@ -1,5 +1,6 @@
 """``tachograph retention``: what is kept, for how long and why, and keeping a run for good."""
 
+import asyncio
 import dataclasses
 import getpass
 from datetime import datetime
@@ -8,9 +9,9 @@ from typing import Annotated
 import typer
 
 from tachograph.console.cli.output import OUT, JsonFlag, note, print_json, print_table
-from tachograph.console.database import reader
+from tachograph.console.database import Reader, reader
 from tachograph.schemas.errors import ConfigError
-from tachograph.schemas.settings import load_settings
+from tachograph.schemas.settings import Settings, load_settings
 
 
 def register(app: typer.Typer) -> None:
@@ -54,15 +55,18 @@ def apply(
     cluster: Cluster = None,
     as_json: JsonFlag = False,
 ) -> None:
-    """Mark the rows of runs that are kept for good, so that they do not expire. Run it once a day."""
+    """Mark rows and artifacts of runs that are kept for good, so that they do not expire. Run it once a day."""
     from tachograph.sinks.clickhouse.kept_runs import mark_kept_rows  # noqa: PLC0415 - as above
 
-    marked = mark_kept_rows(load_settings().clickhouse, dry_run=dry_run, cluster=cluster)
+    settings = load_settings()
+    marked = mark_kept_rows(settings.clickhouse, dry_run=dry_run, cluster=cluster)
+    with reader(settings) as database:
+        artifacts = _protect(settings, database, dry_run=dry_run)
     if as_json:
-        print_json({"dry_run": dry_run, "rows": dict(marked)})
+        print_json({"dry_run": dry_run, "rows": dict(marked), "artifacts": artifacts})
     else:
         print_table(["table", "rows"], [[table, rows] for table, rows in marked.items() if rows])
-    note(f"{sum(marked.values()):,} rows {'to mark' if dry_run else 'marked'}")
+    note(f"{sum(marked.values()):,} rows and {artifacts:,} artifacts {'to mark' if dry_run else 'marked'}")
 
 
 def hold(
@@ -86,7 +90,16 @@ def hold(
         raise ConfigError(f"no run of that name landed for tenant {tenant_id}: see `tachograph runs`, or give --tenant")
     keep_run(settings.clickhouse, tenant_id=tenant_id, run_id=run, incident=incident, kept_by=getpass.getuser())
     marked = sum(mark_kept_rows(settings.clickhouse, cluster=cluster).values())
-    note(f"kept: its rows no longer expire ({marked:,} rows marked)")
+    with reader(settings) as database:
+        artifacts = _protect(settings, database)
+    note(f"kept: it no longer expires ({marked:,} rows and {artifacts:,} artifacts marked)")
+
+
+def _protect(settings: Settings, database: Reader, *, dry_run: bool = False) -> int:
+    from tachograph.console.kept_artifacts import protect_kept  # noqa: PLC0415 - as above
+    from tachograph.sinks.artifacts import open_store  # noqa: PLC0415 - as above
+
+    return asyncio.run(protect_kept(open_store(settings), database, dry_run=dry_run))
 
 
 def _shown(name: str, value: object) -> object:

@@ -139,6 +139,15 @@ class ArtifactStore:
         """Entries whose bytes retention wants removed."""
         return [entry async for entry in self.entries() if is_due(entry, now, settings)]
 
+    async def protect(self, entry: Entry) -> bool:
+        """Keep the bytes as long as those of class ``protected``. False if they are, or are gone."""
+        entry = await self.entry(entry.tenant_id, entry.artifact_id)
+        if entry.state is not State.STORED or entry.retention is RetentionClass.PROTECTED:
+            return False
+        kept = replace(entry, retention=RetentionClass.PROTECTED)
+        await self._objects.put(entry_path(entry.tenant_id, entry.artifact_id), kept.to_bytes())
+        return True
+
     async def expire(self, entry: Entry, now: int) -> Entry:
         """Remove the bytes. What is returned is not final until :meth:`expired` is told that the removal is on record.
 
