@@ -1,5 +1,8 @@
 """Reading as the console: refusals are sentences."""
 
+import contextlib
+import socket
+
 import pytest
 from pydantic import SecretStr
 
@@ -18,6 +21,21 @@ def test_a_wrong_password_names_the_setting_and_not_the_password(servers: Settin
     ):
         pass
     assert "canary" not in str(caught.value)
+
+
+def test_a_port_whose_digits_are_an_error_code(servers: Settings) -> None:
+    """What the driver says of a server that is away names ports and ids; no digits of those are ClickHouse's codes."""
+    with socket.socket() as taken:
+        for port in (15160, 25160, 35160, 45160, 51600, 51601, 51602):
+            with contextlib.suppress(OSError):
+                taken.bind(("127.0.0.1", port))  # not listening: nobody else can, and connections are refused
+                break
+        away = servers.clickhouse.model_copy(update={"http_port": taken.getsockname()[1]})
+        with (
+            pytest.raises(DatabaseUnreachableError, match="does not answer"),
+            reader(servers.model_copy(update={"clickhouse": away})),
+        ):
+            pass
 
 
 def test_an_impossible_query_is_a_sentence(stack: Settings) -> None:

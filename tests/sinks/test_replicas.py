@@ -87,9 +87,7 @@ def _start(stack: ExitStack, home: Path, number: int, coordinator: int) -> tuple
     seen = "<query>GRANT SELECT ON system.replicas</query>"  # so that the test may look
     users = users_xml(hashed(passwords), cluster=True)
     users = users.replace("<query>GRANT CLUSTER ON *.*</query>", f"<query>GRANT CLUSTER ON *.*</query>{seen}")
-    # Not to wait for minutes before saying that a replica is read-only.
-    at_once = "<default><insert_keeper_max_retries>0</insert_keeper_max_retries></default>"
-    (state.clickhouse / "users.xml").write_text(users.replace("<default />", at_once, 1))
+    (state.clickhouse / "users.xml").write_text(users)
     log = stack.enter_context((state.clickhouse / "server.log").open("wb"))
     process = subprocess.Popen(server.child().argv, stdout=log, stderr=log)
     stack.callback(process.wait)

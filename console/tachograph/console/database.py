@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from urllib3.response import HTTPResponse
 
 _CHUNK: Final = 256 * 1024
-_AUTHENTICATION_FAILED: Final = "516"
+_AUTHENTICATION_FAILED: Final = 516
 _SAID: Final = re.compile(r"DB::Exception: (.*?)(?: \(version [^)]*\))?(?: \(for url [^)]*\))?$")
 _UNKNOWN_DATABASE: Final = "UNKNOWN_DATABASE"
 
@@ -98,7 +98,7 @@ def reader(settings: Settings, *, connections: int = 8) -> "Iterator[Reader]":
             pool_mgr=pool,
         )
     except Exception as error:  # noqa: BLE001 - the driver lets urllib3's errors through as they are
-        if _AUTHENTICATION_FAILED in str(error):
+        if getattr(error, "code", None) == _AUTHENTICATION_FAILED:
             raise DatabaseUnreachableError(
                 f"ClickHouse at {address} does not accept {clickhouse.console_user}: "
                 "check TACHOGRAPH_CLICKHOUSE__CONSOLE_PASSWORD"

@@ -24,6 +24,9 @@ SETTINGS: Final = {
     # Sorting keys end in partition and offset, or in an id that one writer gives once: a block holds next to nothing to
     # collapse. Looking for it cost 6 of 15 µs a row; merges look anyway.
     "optimize_on_insert": 0,
+    # On a cluster: a replica that is read-only says so in seconds. By default it tries for minutes, and the sink, which
+    # pauses meanwhile and tries again itself, would hear of a request that was not answered.
+    "insert_keeper_max_retries": 2,
     "max_insert_threads": 1,  # one insert stays one block, so that it lands whole or not at all
     # Tables are partitioned by the month of the broker's time. A range that spans more than the default of 100 months
     # is odd, but refusing it would block its partition for good.
